@@ -351,8 +351,8 @@ def test_many_numbers_of_single_precision_are_merged():
 @pytest.mark.parametrize(
     ("model", "error", "message"),
     [
-        (OnlineEMLDA(boost=True), ValueError, "boost=True has no rule"),
-        (OnlineEMLDA(average=True), ValueError, "average=True has no rule"),
+        (OnlineEMLDA(boost=True), ValueError, "boost=True does not support lanes"),
+        (OnlineEMLDA(average=True), ValueError, "average=True does not support lanes"),
         (OnlineEMLDA(early_stopping=True), ValueError, "early_stopping=True has no rule.* score after"),
         (
             OnlineEMLDA(components_init=np.ones((1, 25))),
@@ -360,9 +360,13 @@ def test_many_numbers_of_single_precision_are_merged():
             "components_init has no rule.*partial_fit",
         ),
         (OnlineEMLDA(topic_word_prior=np.ones((10, 25))), ValueError, "as a matrix has no rule"),
-        (OnlineVariationalLDA(learning_method="batch"), ValueError, "learning_method='batch' has no rule"),
-        (LangevinLDA(), ValueError, "LangevinLDA has no rule.*HybridLDA has"),
-        (SinglePassLDA(), ValueError, "SinglePassLDA has no rule.*OnlineEMLDA"),
+        (
+            OnlineVariationalLDA(learning_method="batch"),
+            ValueError,
+            "learning_method='batch' does not support lanes",
+        ),
+        (LangevinLDA(), ValueError, "LangevinLDA does not support lanes.*Use HybridLDA"),
+        (SinglePassLDA(), ValueError, "SinglePassLDA does not support lanes.*OnlineEMLDA"),
         (CollapsedGibbsLDA(), ValueError, "CollapsedGibbsLDA cannot be trained.*Take OnlineEMLDA instead"),
         (OnlineVariationalHDP(), ValueError, "OnlineVariationalHDP cannot .*Take HybridHDP instead"),
         (OnlineEMLDA(n_components=0), ValueError, "n_components"),

@@ -58,31 +58,30 @@ class CollapsedGibbsHDP(SamplerEstimator):
         Such proposals after each sweep, 1 to 1000. Each takes some sweeps over the tokens of the topics in
         question.
     max_iter : int, default=200
-        Sweeps over the documents of a call of `fit` or `partial_fit`.
+        Number of sweeps over the documents in each call of `fit` or `partial_fit`.
     evaluate_every : int, default=10
         Sweeps between two entries of log_likelihood_ and n_components_trace_; 0 for none.
     transform_burn_in : int, default=10
-        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
+        Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=20
-        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
+        Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     components_init : None or array-like of shape (n_components, n_features), default=None
-        Topics that the first documents start from: rows of non-negative numbers, each divided by its sum. The
-        topic of a token is drawn by the probabilities of its word, instead of with equal ones. They weigh
-        nothing beyond that start.
+        Initial topics: rows of non-negative numbers, each normalized to sum to one. The initial topic of each
+        token of the first documents is drawn in proportion to the probability of its word in these topics.
+        They have no effect after that. If None, the initial topic of each token is drawn uniformly.
     n_jobs : int or None, default=None
         Threads that work on `transform` and `score`; sampling uses one. The results are the same for any
         number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial assignments and of sampling.
+        Seed of the initial topic assignments and of sampling.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic; rows sum to one. Computed at the first access after
-        training, and read-only.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
         Number of tokens of each word in each topic, in the last draw.
     topic_weights_ : ndarray of shape (n_components_,)
@@ -102,18 +101,18 @@ class CollapsedGibbsHDP(SamplerEstimator):
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics, only once `sktopic.inspection.name_topics` was called.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     log_likelihood_ : ndarray of shape (n_evaluations,)
         Log joint probability in nats of words, topics and tables of the documents of the last call of `fit`
         or `partial_fit`, given those before; after every evaluate_every sweeps.
     n_components_trace_ : ndarray of shape (n_evaluations,), int
         Number of topics at these times.
     n_iter_ : int
-        Sweeps of the last call.
+        Number of sweeps in the last call.
     n_samples_seen_ : int
-        Documents in the counts.
+        Number of documents in the counts.
 
     See Also
     --------

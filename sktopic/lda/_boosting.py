@@ -15,7 +15,7 @@ from sktopic._training._statistics_updates import BatchCounts
 
 
 class GibbsIterations:
-    """Sweeps over the documents of a batch, one at a time; those after the burn-in are averaged."""
+    """Single sweeps over the documents of a batch. Sweeps after the burn-in are averaged."""
 
     def __init__(self, batch, keys, with_prior_statistics, *, burn_in, sweeps):
         self.batch = batch
@@ -26,7 +26,7 @@ class GibbsIterations:
         self._mean = None
 
     def run(self, iteration, topics, prior, workers):
-        """Return the counts, and whether there is nothing left to iterate for."""
+        """Return the counts, and whether the iterations have converged."""
         keys = combine_each(self._keys, iteration)
         step, wanted = GibbsStep(0, 1), self._with_prior_statistics
         counts = step(self.batch, topics, prior, keys, workers, wanted, assignments=self._assignments)
@@ -40,25 +40,25 @@ class GibbsIterations:
 
 
 class VariationalIterations:
-    """Iterations of mean-field inference over the documents of a batch, until all have settled."""
+    """Iterations of mean-field inference over the documents of a batch until all converge."""
 
-    def __init__(self, batch, keys, with_prior_statistics, *, max_iter, tol):  # which draws nothing
+    def __init__(self, batch, keys, with_prior_statistics, *, max_iter, tol):  # keys: not used
         self.batch = batch
         self.n_iter = max_iter
         self._tol = tol
         self._gamma = None
 
     def run(self, iteration, topics, prior, workers):
-        """As that of GibbsIterations."""
+        """See GibbsIterations.run."""
         counts = VariationalStep(1, 0.0)(self.batch, topics, prior, None, workers, gamma=self._gamma)
         self._gamma = counts.gamma
         return counts, counts.changes.max() < self._tol
 
 
 def boosted_counts(method, state, batch, keys, update, workers):
-    """The expected counts of the last iteration; of Gibbs sampling, their mean over the counted sweeps.
+    """Return the expected counts of the last iteration, or the mean over the counted Gibbs sweeps.
 
-    method : MinibatchLDA with iterations; each provisional update starts from the state
+    method : MinibatchLDA with iterations. Each provisional update starts from the state.
     """
     words, word_prior = np.arange(batch.n_words, dtype=np.int32), state.word_prior
     entries = None if word_prior.entries is None else word_prior.entries.of_words(batch.words)

@@ -17,12 +17,12 @@ from sktopic.lda._collapsed_method import CollapsedLDA, CollapsedState
 
 
 class CollapsedGibbsLDA(SamplerEstimator):
-    """LDA as tomotopy and MALLET do it: collapsed Gibbs sampling over a corpus in memory.
+    """LDA trained by collapsed Gibbs sampling over a corpus in memory.
 
-    A Markov chain over the topics of all tokens of a corpus, with topics and proportions integrated
-    out (CGS in the literature); its stationary law is the exact posterior. It is the method of
-    tomotopy's and MALLET's LDA. Choose it when the whole corpus is in memory and exact samples
-    matter more than time; `OnlineEMLDA` gets to the same predictions in a fraction of it.
+    A Markov chain samples the topics of all tokens of a corpus, with topics and proportions integrated out
+    (CGS in the literature). Its stationary distribution is the exact posterior. LDA in tomotopy and MALLET
+    uses the same method. Choose it if the whole corpus fits in memory and exact samples matter more than
+    time. `OnlineEMLDA` reaches the same predictions in a fraction of the time.
 
     Read more in :doc:`/guide/lda`.
 
@@ -31,98 +31,90 @@ class CollapsedGibbsLDA(SamplerEstimator):
     n_components : int, default=10
         Number of topics, K in the literature.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
-        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
-        learned, one a topic; with 'auto-symmetric', one for all topics.
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
+        parameter per topic; 'auto-symmetric' learns one for all topics.
     topic_word_prior : float, array-like, sparse matrix, 'auto' or None, default=None
-        Parameters of the topics' Dirichlet prior, > 0, beta in the literature; a number is that of all. None
-        is ``min(0.1, 2 / n_components)``; with 'auto' it is learned from that start. A matrix of shape
-        (n_components, n_features) has those of all words in all topics, as `sktopic.seeding.seed_prior`
-        makes; it is not learned, and entries that a sparse one does not store are those of None.
+        Parameters of the topics' Dirichlet prior, > 0, beta in the literature. If None,
+        ``min(0.1, 2 / n_components)``; 'auto' learns a number from this start. A matrix of shape
+        (n_components, n_features), as from `sktopic.seeding.seed_prior`, sets each parameter and is not
+        learned. Entries missing from a sparse matrix have the value of None.
     max_iter : int, default=200
-        Sweeps over the documents of a call of `fit` or `partial_fit`.
+        Number of sweeps over the documents in each call of `fit` or `partial_fit`.
     n_draws : int, default=10
-        Draws from the posterior (states of the chain) whose topic counts are averaged: those after the last
-        sweeps, thinning sweeps apart; fewer where max_iter is too small. 1: the last draw alone.
+        Number of posterior draws (states of the chain) whose topic counts are averaged: the last ones,
+        `thinning` sweeps apart, or fewer if `max_iter` is too small.
     thinning : int, default=5
-        Sweeps from one such draw to the next.
+        Number of sweeps between two draws that are averaged.
     prior_interval : int, default=10
-        Sweeps between two updates of a prior that is learned (by Minka's fixed point).
+        Number of sweeps between two updates of a learned prior (by Minka's fixed point).
     evaluate_every : int, default=10
-        Sweeps between two entries of log_likelihood_; 0 for none.
+        Number of sweeps between two entries of `log_likelihood_`. If 0, there are no entries.
     n_shards : int, default=1
-        Number of parts that the documents are divided into. 1 is the exact sampler. With more, each sweep
-        draws the topics of all parts against the counts of before the sweep (apart from their own changes),
-        and merges them in a fixed order: an approximation that can use as many threads as there are parts.
-        The result depends on n_shards, never on n_jobs.
+        Number of parts of the documents. 1 is the exact sampler. More are an approximation that uses up to
+        n_shards threads: each part sees the counts before the sweep and its own changes, and parts are merged
+        in a fixed order. The result depends on n_shards, never on n_jobs.
     transform_burn_in : int, default=4
-        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
+        Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=6
-        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
+        Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     components_init : None or array-like of shape (n_components, n_features), default=None
-        Topics that the first documents start from: rows of non-negative numbers, each divided by its sum. The
-        topic of a token is drawn by the probabilities of its word, instead of with equal ones. They weigh
-        nothing beyond that start.
+        Initial topics: rows of non-negative numbers, each normalized to sum to one. The initial topic of each
+        token of the first documents is drawn in proportion to the probability of its word in these topics.
+        They have no effect after that. If None, the initial topic of each token is drawn uniformly.
     n_jobs : int or None, default=None
-        Threads: how many shards are swept at once, and how many work on `transform` and `score`. The
-        results are the same for any number.
+        Number of threads of the shards, `transform` and `score`. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial assignments and of sampling.
+        Seed of the initial topic assignments and of sampling.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic; rows sum to one. Computed at the first access after
-        training, and read-only.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Number of tokens of each word in each topic, averaged over n_draws draws.
+        Number of tokens of each word in each topic, averaged over `n_draws` draws.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Parameter of the topics' prior in use; of a matrix, that of most entries.
+        Parameter of the topics' prior in use. For a matrix, the value of most entries.
     n_components_ : int
         Number of topics.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics, only once `sktopic.inspection.name_topics` was called.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     log_likelihood_ : ndarray of shape (n_evaluations,)
-        Log joint probability in nats of the words and topic assignments of the documents of the last call
-        of `fit` or `partial_fit`, given those before; after every evaluate_every sweeps.
+        Log joint probability in nats of words and topic assignments in the last call of `fit` or
+        `partial_fit`, given earlier documents. One entry per `evaluate_every` sweeps.
     n_iter_ : int
-        Sweeps of the last call.
+        Number of sweeps in the last call.
     n_samples_seen_ : int
-        Documents in the counts.
+        Number of documents in the counts.
 
     See Also
     --------
-    OnlineEMLDA : Learns from mini-batches; much faster.
+    OnlineEMLDA : Trains on mini-batches and is much faster.
     StreamingGibbsLDA : Sweeps over each mini-batch once.
 
     Notes
     -----
-    Words are swept one after the other. A token costs a scan of the topics present in its document or, with
-    up to 192 topics, whole counts and documents that are not much shorter, a faster one of all topics; a word
-    costs a pass over all topics in each sweep. Memory: 8 bytes times n_features * n_components (up to three
-    times that while draws of a whole corpus are averaged) and about 50 bytes for each token of the documents
-    of a call.
+    A token costs a scan of the topics in its document. A faster scan of all topics replaces it for up to 192
+    topics, whole counts, and documents with not many fewer tokens than topics. A word costs one pass over all
+    topics per sweep. Memory: 8 bytes times n_features * n_components (up to three times that while draws of a
+    whole corpus are averaged), and about 50 bytes for each token of the documents of a call.
 
-    `partial_fit` adds documents: it sweeps them against the present counts, and never moves the documents of
-    earlier calls. A learned prior uses the sufficient statistics of all calls that learned it.
-
-    With a matrix as topic_word_prior, sweeps of the first call end with Metropolis-Hastings steps that
-    exchange the tokens of whole topics, and their learned parameters of proportions, where priors of topics
-    differ. The stationary law stays what it is.
-
-    There is no ``sample_weight``: copies of a document have topics of their own, drawn given each other's,
-    which no weight of one of them stands for. Repeat its row instead.
-
-    A count c becomes tokens as in `OnlineEMLDA`: the sampler is exact for integer counts up to 64.
+    - `partial_fit` sweeps new documents against the present counts and never moves earlier documents. A
+      learned prior uses the sufficient statistics of all calls that learned it.
+    - With a matrix as topic_word_prior, sweeps of the first call end with Metropolis-Hastings steps that
+      exchange whole topics and their learned doc_topic_prior. They keep the stationary distribution.
+    - There is no ``sample_weight``, because each copy of a document has its own topics. Repeat its row
+      instead.
+    - Counts become tokens as in `OnlineEMLDA`: the sampler is exact for integer counts up to 64.
 
     References
     ----------

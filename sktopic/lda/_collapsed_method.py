@@ -1,4 +1,4 @@
-"""Collapsed Gibbs sampling for LDA: the state of a chain, and what a sweep does with it."""
+"""Collapsed Gibbs sampling for LDA: the state of the chain and its updates."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -44,9 +44,9 @@ from sktopic._training._swept_counts import CountsBefore, initial_topics
 from sktopic.lda._shards import Shard, topic_prior_of
 from sktopic.lda._topic_exchange import evidence_gains, exchange, sampled_order
 
-# Iterations of Minka's fixed point at each update of a prior, which goes on from the last.
+# Iterations of Minka's fixed point per update of a prior. Each update continues from the last.
 PRIOR_ITERATIONS = 5
-# Tells the stream of exchanges from those of the shards in a sweep.
+# Separates the random stream of exchanges from the streams of the shards in a sweep.
 EXCHANGE_KEY = 0x65786368616E6765
 
 
@@ -56,7 +56,7 @@ def _total_but_last(edit, array):
 
 @dataclass(frozen=True, eq=False)
 class CollapsedState(State):
-    """Counts of words in topics, and what is known of the priors.
+    """Counts of words in topics, and the state of the priors.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class CollapsedState(State):
     prior : TopicWordPrior
     doc_topic_prior : (n_topics,)
     gains : (n_topics + 1,) sums of Minka's fixed point for doc_topic_prior over the documents of calls that
-        learned it: the numerators of all topics, and the denominator
+        learned it: the numerators of all topics, then the denominator
     chain : Chain
     """
 
@@ -75,7 +75,7 @@ class CollapsedState(State):
     chain: Chain = part(Chain)
 
     def check(self):
-        """Raise ValueError for arrays that do not fit together."""
+        """Raise ValueError if arrays do not fit together."""
         self.prior.check(self.words.n_features, self.words.n_topics)
         if len(self.gains) != self.words.n_topics + 1:
             raise ValueError(f"gains has {len(self.gains)} numbers")
@@ -89,8 +89,8 @@ class Call:
     ----------
     shards : list of Shard
     before : CountsBefore
-    none_negative : whether no count can be below zero where tokens were added and removed
-    exact : whether that rounds nothing
+    none_negative : whether adding and removing tokens cannot make counts negative
+    exact : whether adding and removing tokens has no rounding errors
     """
 
     shards: list
@@ -104,7 +104,7 @@ class Call:
 
 
 def log_joint(state, call):
-    """log p(words and topics of the documents | counts of earlier ones)."""
+    """Return log p(words and topics of the documents | counts of earlier documents)."""
     words, before, beta, entries = state.words, call.before, state.prior.base, state.prior.entries
     sums = prior_totals(len(words.store), beta, entries)
     norm = gammaln(words.totals + sums) - gammaln(before.totals + sums)
@@ -126,20 +126,20 @@ def log_joint(state, call):
 
 
 def recount(state, call):
-    """Count anew what adding and removing tokens has rounded."""
+    """Recount the tokens to remove rounding errors of additions and removals."""
     call.before.recount(state.words, call.shards)
     for shard in call.shards:
         shard.list_topics()
 
 
 def prior_gains_of(state, shards):
-    """Minka's sums for the prior of proportions: the numerators of all topics, and the denominator."""
+    """Return Minka's sums for the prior of proportions: the numerators of topics, then the denominator."""
     prior = state.doc_topic_prior
     return np.append(prior, 1.0) * in_order(shard.prior_gains(prior) for shard in shards)
 
 
 def with_learned_topic_word_prior(state):
-    """The state after iterations for the prior of topics, from those that are not frozen."""
+    """Return the state after iterations for the prior of topics, without frozen topics."""
     counts, totals, held = state.words.store, state.words.totals, state.words.frozen_columns
     if len(held):
         counts, totals = np.delete(counts, held, axis=-1), np.delete(totals, held)
@@ -147,7 +147,7 @@ def with_learned_topic_word_prior(state):
     blocks = word_blocks(np.arange(n_features))
     for _ in range(PRIOR_ITERATIONS):
         below = n_features * (digamma(totals + n_features * beta) - digamma(n_features * beta)).sum()
-        if not below > 0.0:  # the counts are too small to tell
+        if not below > 0.0:  # the counts are too small to learn from
             break
         above = beta * in_order(prior_gains(counts[words], beta) for words in blocks)
         beta = float(np.clip(above / below, SMALLEST_LEARNED, LARGEST_LEARNED))
@@ -156,10 +156,10 @@ def with_learned_topic_word_prior(state):
 
 @dataclass(frozen=True)
 class CollapsedLDA:
-    """The sampler, a SamplerMethod; its settings are the parameters of `CollapsedGibbsLDA`.
+    """A SamplerMethod whose settings are the parameters of `CollapsedGibbsLDA`.
 
     doc_prior : learned under a Gamma prior of shape 1 and rate 0, which is Minka's fixed point
-    topics_are_named : whether users have named topics, which then stay in their places
+    topics_are_named : whether users have named topics. Named topics are not exchanged.
     """
 
     n_components: int
@@ -174,7 +174,7 @@ class CollapsedLDA:
     # The state
 
     def start(self, n_features, seed):
-        """The state before the first document."""
+        """Return the state before the first document."""
         return self.adopted(
             CollapsedState(
                 words=WordCounts.empty(n_features, self.n_components),
@@ -186,11 +186,11 @@ class CollapsedLDA:
         )
 
     def check_continuation(self, state):
-        """Raise ValueError for another number of topics."""
+        """Raise ValueError if the number of topics has changed."""
         check_number_of_topics(self.n_components, *n_topics_of_start(state.prior, state.words.n_topics))
 
     def adopted(self, state):
-        """The state with the present parameters; priors that are learned go on from what they are."""
+        """Return the state with the present parameters. Learned priors keep their values."""
         prior = self.word_prior.adopted(state.prior, self.n_components, state.words, goes_on=True)
         doc_topic_prior = state.doc_topic_prior
         if not self.doc_prior.is_learned:
@@ -207,28 +207,28 @@ class CollapsedLDA:
         return state.prior.entries
 
     def edited(self, state, edit):
-        """The state after a TopicEdit."""
+        """Return the state after a TopicEdit."""
         words, prior = edited_topics(state.words, edit), edited_prior(state.prior, edit)
         return replace(edited(state, edit), words=words, prior=prior)
 
     def frozen(self, state, columns):
-        """The state with these topics frozen, and no others."""
+        """Return the state in which only these topics are frozen."""
         return replace(state, words=frozen_topics(state.words, columns, 1.0, state.prior.base))
 
     def grown(self, state, n_words):
-        """The state with so many words more."""
+        """Return the state with n_words more words."""
         prior = prior_of_more_words(state.prior, state.words.n_features, n_words)
         return replace(grown(state, n_words), prior=prior)
 
     # A call
 
     def begin(self, state, X):
-        """The Call for documents X."""
+        """Return the Call for documents X."""
         reader = DocumentReader(X)
         batch = reader.batch(np.arange(X.shape[0]))
         if self.n_shards == 1:
             batches = [batch]
-        else:  # of about equally many tokens
+        else:  # with about equal numbers of tokens
             batches = [reader.batch(np.arange(first, last)) for first, last in batch.chunks(self.n_shards)]
         beta, entries = state.prior.base, state.prior.entries
         most_tokens = state.words.totals.max() + batch.lengths.sum()
@@ -245,13 +245,13 @@ class CollapsedLDA:
         )
 
     def entered(self, state, call):
-        """The state with the documents of the call; tokens of the first ones get random topics."""
+        """Return the state with the documents of the call. The first call assigns random topics to tokens."""
         if state.chain.n_samples_seen == 0:
             self.assign_at_random(state, call)
         return replace(state, chain=state.chain.entered(call.n_documents))
 
     def assign_at_random(self, state, call):
-        """Let the tokens have random topics, and the counts be those of these tokens alone."""
+        """Assign random topics to the tokens, and set the counts to those of these tokens."""
         store = state.words.store
         store[:] = 0.0
         for i, shard in enumerate(call.shards):
@@ -268,7 +268,7 @@ class CollapsedLDA:
         state.words.totals[:] = column_sums(store)
 
     def undo(self, state, call):
-        """A function that undoes, in arrays, what a sweep from now on has done."""
+        """Return a function that restores the arrays to their values before the next sweep."""
         words, totals = state.words, state.words.totals.copy()
         before = [shard.z.copy() for shard in call.shards]
 
@@ -286,7 +286,7 @@ class CollapsedLDA:
     # A sweep
 
     def swept(self, state, call, workers):
-        """The state after a sweep; with several shards, against counts that are merged after it."""
+        """Return the state after a sweep. With several shards, counts are merged after the sweep."""
         words, before = state.words, call.before
         key, one_shard = state.chain.sweep_key(), len(call.shards) == 1
         topic_prior = topic_prior_of(*words.store.shape, state.prior.base, state.prior.entries)
@@ -311,12 +311,12 @@ class CollapsedLDA:
             words.totals[:] = totals[0]
         else:
             before.sum_totals(words)
-        if before.totals.any():  # topics have documents that are not there any more
+        if before.totals.any():  # topics have tokens of documents from earlier calls
             return state
         return self.exchanged(state, call, combine_keys(key, EXCHANGE_KEY))
 
     def exchanged(self, state, call, key):
-        """The state after Metropolis-Hastings steps that let topics change places, with their priors."""
+        """Return the state after Metropolis-Hastings steps that exchange topics with their priors."""
 
         def order_of(base, entries):
             places, gains = evidence_gains(state.words, 1.0, base, entries, equal_sizes=False)
@@ -340,13 +340,13 @@ class CollapsedLDA:
         return replace(state, doc_topic_prior=state.doc_topic_prior[order])
 
     def ended(self, state, call, mean):
-        """The state after the last sweep; mean: the counts of the words, if draws are averaged."""
+        """Return the state after the last sweep. mean : averaged counts of the words, or None."""
         words, before = state.words, call.before
         if mean is not None:
             words.store[before.words] = mean
             words.totals[:] = words.store.sum(axis=0)
             before.hold(words)
-        elif call.none_negative and not call.exact:  # else there is nothing to recount, or it is done
+        elif call.none_negative and not call.exact:  # otherwise counts are exact or already recounted
             rows = words.store[before.words]
             try:
                 recount(state, call)
@@ -360,7 +360,7 @@ class CollapsedLDA:
     # Priors
 
     def learned(self, state, call, sweep):
-        """The state with learned priors, if it is their turn after this sweep."""
+        """Return the state with learned priors, if an update is due after this sweep."""
         if sweep % self.prior_interval:
             return state
         if self.doc_prior.is_learned:
@@ -370,10 +370,10 @@ class CollapsedLDA:
         return state
 
     def _with_learned_doc_topic_prior(self, state, shards):
-        """The state after some of Minka's fixed point iterations for the prior of proportions."""
+        """Return the state after some iterations of Minka's fixed point for the prior of proportions."""
         for _ in range(PRIOR_ITERATIONS):
             gains = state.gains + prior_gains_of(state, shards)
-            if gains[-1] == 0.0:  # there are no words
+            if gains[-1] == 0.0:  # no words
                 break
             state = replace(state, doc_topic_prior=self.doc_prior.mode(gains, 1.0))
         return state
@@ -381,5 +381,5 @@ class CollapsedLDA:
     # The trace
 
     def evaluated(self, state, call):
-        """The state with one more log joint probability."""
+        """Return the state with one more log joint probability."""
         return replace(state, chain=state.chain.evaluated(log_joint(state, call)))

@@ -19,7 +19,7 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
 
 @dataclass
 class CVB0Step(CellwiseStep):
-    """Collapsed variational inference of each document (see _kernels.lda._cvb0); nothing is drawn."""
+    """Deterministic collapsed variational inference of each document (see _kernels.lda._cvb0)."""
 
     n_passes: int
     offset: float
@@ -38,17 +38,17 @@ class CVB0Step(CellwiseStep):
 
 
 def _collapse(cells, **settings):
-    """The kernel for some documents."""
+    """Run the kernel on some documents."""
     return collapse_documents(*cells, **settings)
 
 
 class OnlineCVB0LDA(MinibatchLDAEstimator):
-    """LDA with a fast document step that draws nothing: stochastic collapsed variational Bayes (SCVB0).
+    """LDA trained by stochastic collapsed variational Bayes of order zero (SCVB0).
 
-    Topics and topic proportions are integrated out. A document is represented by the expected numbers of its
-    tokens in topics, which are updated word by word with decreasing step sizes; mini-batches update those of
-    the whole corpus. Nothing is drawn. Choose it for a fast deterministic
-    document step without digamma functions.
+    Topics and topic proportions are integrated out. A document is represented by the expected number of its
+    tokens in each topic. These numbers are updated word by word with decreasing step sizes, and mini-batches
+    update the expected counts of the whole corpus. Choose it for a fast, deterministic document step without
+    digamma functions.
 
     Read more in :doc:`/guide/lda`.
 
@@ -57,62 +57,58 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
     n_components : int, default=10
         Number of topics, K in the literature.
     doc_topic_prior : None, float or array-like of shape (n_components,), default=None
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000).
     topic_word_prior : float or None, default=None
-        Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
-        training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``.
+        Pseudo-count of each word in each topic, >= 0, added when topics are read. It gives unseen words a
+        probability above zero. If None, ``min(0.1, 2 / n_components)``.
     learning_decay : float, default=0.75
-        Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
-        in [0, 1]. Values in (0.5, 1] make training converge.
+        Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
+        in [0, 1]. Training converges for values in (0.5, 1].
     learning_offset : float, default=1.0
-        Offset of the step size, >= 0; larger values slow the first updates down.
+        Offset of the step size, >= 0. Larger values slow down the first updates.
     max_iter : int, default=5
-        Passes over the corpus in `fit`.
+        Number of passes over the corpus in `fit`.
     batch_size : int, default=50
-        Documents per update. Larger batches make slower progress per pass and parallelise better.
+        Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
-        given to `fit`, and to `partial_fit` since, by weight.
+        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
+        given to `fit` and later calls of `partial_fit`, by weight.
     shuffle : bool, default=True
-        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+        Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_learning_decay : float, default=0.9
-        Exponent of the step size (doc_learning_offset + t) ** -doc_learning_decay of visit t = 1, 2, ... to
-        a word of a document; in [0, 1].
+        Exponent of the step size ``(doc_learning_offset + t) ** -doc_learning_decay`` of visit t = 1, 2, ...
+        to a word of a document, in [0, 1].
     doc_learning_offset : float, default=10.0
-        Its offset, >= 0.
+        Offset of that step size, >= 0.
     max_doc_update_iter : int, default=5
-        Passes over the distinct words of a document, in training, `transform` and `score`.
+        Number of passes over the distinct words of a document, in training, `transform` and `score`.
     early_stopping : bool, default=False
-        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
-        longer rises.
+        Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
         Share of the documents held out for early stopping, in (0, 1).
     n_iter_no_change : int, default=2
-        Passes without improvement before early stopping.
+        Number of passes without improvement before early stopping.
     tol : float, default=1e-3
-        Nats per word that count as an improvement.
+        Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
-        Topics that training starts from, with n_given <= n_components: rows of non-negative numbers, each
-        divided by its sum. Other topics start at random. They weigh what random ones do, as much as one batch
-        that each update forgets a part of: they say where training starts, not where it ends.
+        Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
+        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
+        part of them.
     n_jobs : int or None, default=None
-        Threads (or processes chosen with ``joblib.parallel_config``). The results are the
-        same for any number.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of shuffling, and of sampling where the method samples.
+        Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic; rows sum to one. Computed at the first access after
-        training, and read-only.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Expected number of tokens of each word in each topic over the whole corpus, without the
-        pseudo-count.
+        Expected number of tokens of each word in each topic in the whole corpus, without the pseudo-count.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
@@ -122,17 +118,17 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics, only once `sktopic.inspection.name_topics` was called.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
-        Passes made by `fit`.
+        Number of passes of `fit`.
     n_batch_iter_ : int
-        Updates made.
+        Number of updates.
     n_samples_seen_ : int or float
-        Documents seen, by weight, repeated passes included.
+        Number of documents seen in all passes, by weight.
     n_tokens_seen_ : float
-        Tokens seen, repeated passes included.
+        Number of tokens seen in all passes.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -145,11 +141,15 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    The m tokens of a word in a document are visited at once, which is m steps of the same size in one
-    (clumping). A batch is weighed by its tokens: total_samples times the mean length of the documents seen
-    (batches without words left out), over the tokens of the batch. What a batch says of its words is taken
-    after the passes, with the document's final numbers, where Foulds et al. take it during one more pass. A
-    visit costs n_components; memory is 8 bytes times n_features * n_components and what one batch takes.
+    A visit to a word costs n_components operations. Memory: 8 bytes times n_features * n_components, plus the
+    memory of one batch.
+
+    - The m tokens of a word in a document are visited at once: one step stands for m steps of equal size
+      (clumping).
+    - A batch is weighted by total_samples times the mean length of the documents seen, divided by its tokens.
+      Batches without words do not enter this mean.
+    - Departure from the paper: the expected counts of a batch are taken after the passes, with the final
+      counts of each document, instead of during one more pass.
 
     References
     ----------
@@ -167,7 +167,7 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
     (500, 10)
     """
 
-    _no_posterior = "proportions are integrated out here, and numbers of tokens known by their means alone."
+    _no_posterior = "proportions are integrated out, and only the means of token counts are known."
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
         "doc_topic_prior": FIXED_DOC_TOPIC_PRIOR,
@@ -233,4 +233,4 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
         )
 
     def _check_lanes(self):
-        """All options have a rule for lanes."""
+        """All options support lanes."""

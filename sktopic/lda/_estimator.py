@@ -1,4 +1,4 @@
-"""What the mini-batch estimators for LDA have in common with each other, as users see them."""
+"""The public interface that the mini-batch estimators for LDA share."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from sktopic.lda._minibatch_method import MinibatchLDA
 
 
 class MinibatchLDAEstimator(MinibatchEstimator):
-    """Base class: attributes, and parameters that are checked together."""
+    """Base class with the shared attributes and the joint checks of parameters."""
 
     doc_topic_prior: float | ArrayLike | str | None
     topic_word_prior: Any
@@ -36,7 +36,7 @@ class MinibatchLDAEstimator(MinibatchEstimator):
         check_topic_word_prior(self.topic_word_prior, self.n_components)
 
     def _composed(self, **parts):
-        """The MinibatchLDA of these parts, and of those that follow from parameters of all estimators."""
+        """Return the MinibatchLDA of these parts and of the parameters that all estimators have."""
         shared = {
             "n_components": self.n_components,
             "doc_prior": DocPrior(self.doc_topic_prior),
@@ -50,7 +50,7 @@ class MinibatchLDAEstimator(MinibatchEstimator):
         return WordPrior(self.topic_word_prior, default_topic_word_prior(self.n_components), rule)
 
 
-# Attributes that some of them have: a class has them by their names in its body.
+# Attributes of some estimators, which name them in their class bodies.
 
 
 def _topic_word_counts(self) -> FloatArray:
@@ -62,7 +62,7 @@ def _topic_word_counts(self) -> FloatArray:
 def _topic_word_posterior(self) -> FloatArray:
     model = self._read()
     words, prior = model._state.words, model._state.word_prior
-    # Frozen topics have the prior that they were frozen with.
+    # Frozen topics keep the prior of the time of freezing.
     counts = _topic_word_counts(model)
     parameters = counts + np.reshape(priors_of(words, prior.base, model._columns()), (-1, 1))
     if prior.entries is not None:

@@ -14,12 +14,12 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts, top
 
 
 class HybridLDA(MinibatchLDAEstimator):
-    """LDA with Dirichlet posteriors of topics: variational Bayes, with Gibbs sampling inside documents.
+    """LDA trained by stochastic variational inference with Gibbs sampling inside documents.
 
     Topics have Dirichlet posteriors, which mini-batches move along a natural gradient as in
-    `OnlineVariationalLDA`; but the topics of a document's tokens are sampled, so that a token costs
-    the topics present in its document and an update touches only what was sampled (VarGibbs or Online-CGS in
-    the literature). Choose it where Dirichlet posteriors of topics are wanted at the cost of sampling.
+    `OnlineVariationalLDA`. Inside a document, the topics of tokens are sampled (VarGibbs or Online-CGS in the
+    literature). A token therefore costs only the topics in its document, and an update changes only the
+    sampled entries. Choose it if you need Dirichlet posteriors of the topics at the cost of Gibbs sampling.
 
     Read more in :doc:`/guide/lda`.
 
@@ -28,89 +28,84 @@ class HybridLDA(MinibatchLDAEstimator):
     n_components : int, default=10
         Number of topics, K in the literature.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
-        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
-        learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        that of None, with the weight of ten batches, and the first update does not learn.
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
+        None, with the weight of ten batches, at the second update.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
-        Parameters of the topics' Dirichlet prior, > 0, eta in the literature; a number is that of all. None
-        is ``min(0.3, 30 / n_components)``: draws have more variance than the conditional probabilities that
-        other methods count, and need a larger prior. A matrix of shape (n_components, n_features) has those
-        of all words in all topics, as `sktopic.seeding.seed_prior` makes; entries that a sparse one does not
-        store are those of None.
+        Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None,
+        ``min(0.3, 30 / n_components)``: sampled counts vary more than expected counts and need a larger
+        prior. A matrix of shape (n_components, n_features), as from `sktopic.seeding.seed_prior`, sets each
+        parameter. Entries missing from a sparse matrix have the value of None.
     learning_decay : float, default=0.65
-        Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
-        in [0, 1]. Values in (0.5, 1] make training converge.
+        Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
+        in [0, 1]. Training converges for values in (0.5, 1].
     learning_offset : float, default=4.0
-        Offset of the step size, >= 0; larger values slow the first updates down.
+        Offset of the step size, >= 0. Larger values slow down the first updates.
     max_iter : int, default=5
-        Passes over the corpus in `fit`.
+        Number of passes over the corpus in `fit`.
     batch_size : int, default=256
-        Documents per update. Larger batches make slower progress per pass and parallelise better.
+        Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
-        given to `fit`, and to `partial_fit` since, by weight.
+        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
+        given to `fit` and later calls of `partial_fit`, by weight.
     shuffle : bool, default=True
-        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+        Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
-        Gibbs sweeps over a document in training that are discarded (burn-in), >= 0.
+        Number of discarded Gibbs sweeps per document (burn-in) in training, >= 0.
     doc_sweeps : int, default=3
-        Gibbs sweeps over a document in training that are averaged, >= 1.
+        Number of averaged Gibbs sweeps per document in training, >= 1.
     transform_burn_in : int, default=4
-        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
+        Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=6
-        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
+        Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     early_stopping : bool, default=False
-        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
-        longer rises.
+        Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
         Share of the documents held out for early stopping, in (0, 1).
     n_iter_no_change : int, default=2
-        Passes without improvement before early stopping.
+        Number of passes without improvement before early stopping.
     tol : float, default=1e-3
-        Nats per word that count as an improvement.
+        Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
-        Topics that training starts from, with n_given <= n_components: rows of non-negative numbers, each
-        divided by its sum. Other topics start at random. They weigh what random ones do, as much as one batch
-        that each update forgets a part of: they say where training starts, not where it ends.
+        Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
+        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
+        part of them.
     n_jobs : int or None, default=None
-        Threads (or processes chosen with ``joblib.parallel_config``). The results are the
-        same for any number.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of shuffling, and of sampling where the method samples.
+        Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic; rows sum to one. Computed at the first access after
-        training, and read-only.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Expected number of tokens of each word in each topic over the whole corpus, without the
-        pseudo-count.
+        Expected number of tokens of each word in each topic in the whole corpus, without the pseudo-count.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Pseudo-count in use; of a matrix, that of most entries.
+        Pseudo-count in use. For a matrix, the value of most entries.
     n_components_ : int
         Number of topics.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics, only once `sktopic.inspection.name_topics` was called.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
-        Passes made by `fit`.
+        Number of passes of `fit`.
     n_batch_iter_ : int
-        Updates made.
+        Number of updates.
     n_samples_seen_ : int or float
-        Documents seen, by weight, repeated passes included.
+        Number of documents seen in all passes, by weight.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
-        Parameters of the topics' Dirichlet posteriors, lambda in the literature:
-        topic_word_counts_ plus the parameters of their prior. components_ is their mean.
+        Parameters of the topics' Dirichlet posteriors, lambda in the literature: `topic_word_counts_` plus
+        the prior. Their means are `components_`.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -118,15 +113,14 @@ class HybridLDA(MinibatchLDAEstimator):
 
     See Also
     --------
-    OnlineEMLDA : Maximum likelihood for topics, and conditional probabilities counted instead of draws.
-    OnlineVariationalLDA : Mean-field inference inside documents too.
+    OnlineEMLDA : Maximum likelihood topics; counts conditional probabilities instead of draws.
+    OnlineVariationalLDA : Mean-field inference inside documents.
 
     Notes
     -----
-    A token costs one scan of the topics present in its document; a distinct word of a batch costs
-    n_components digamma functions. The statistics change only where a topic was drawn for a word
-    (as in Li et al., 2016, sparse in the topics of documents and of words). Memory: 8 bytes times
-    n_features * n_components and what one batch takes.
+    A token costs one scan of the topics in its document. A distinct word of a batch costs n_components
+    digamma functions. The statistics change only in the words and topics that were drawn, as in Li et al.,
+    2016. Memory: 8 bytes times n_features * n_components, plus the memory of one batch.
 
     References
     ----------
@@ -212,4 +206,4 @@ class HybridLDA(MinibatchLDAEstimator):
         )
 
     def _check_lanes(self):
-        """All options have a rule for lanes."""
+        """All options support lanes."""

@@ -16,20 +16,20 @@ from sktopic._training._minibatches import FIT_KEY
 from sktopic._training._step_size import StepSize
 from sktopic.lda._estimator import MinibatchLDAEstimator
 
-# Tells the noise of a step from the sampling of its documents.
+# Separates the random stream of the noise from that of the documents.
 NOISE_KEY = 0x6E6F697365
 
 
 @dataclass(frozen=True)
 class LangevinUpdate:
-    """One step of the chain, whose state theta is the store of the statistics.
+    """One step of the chain. The store of the statistics holds its state theta.
 
     Attributes
     ----------
     learning_rate : factor of the step size
     topic_word_prior : parameter of the topics' prior
-    total_samples : documents of the corpus
-    key : names the stream of the noise
+    total_samples : number of documents in the corpus
+    key : key of the random stream of the noise
     """
 
     learning_rate: float
@@ -72,7 +72,7 @@ class LangevinUpdate:
 
 @dataclass(frozen=True)
 class LangevinRule:
-    """One step a batch; the statistics are a draw of the topics.
+    """One step per batch. The statistics are a draw of the topics.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class LangevinRule:
     learning_rate: float
 
     is_average = False
-    n_passes = 4  # noise for every entry
+    n_passes = 4  # each entry gets noise
 
     def of(self, state):
         key = combine_keys(state.seed, FIT_KEY, state.n_updates, NOISE_KEY)
@@ -98,12 +98,12 @@ class LangevinRule:
 
 
 class LangevinLDA(MinibatchLDAEstimator):
-    """LDA to see how far topics vary under their posterior: stochastic gradient Langevin dynamics.
+    """LDA trained by stochastic gradient Langevin dynamics, which samples topics from their posterior.
 
-    A Markov chain on the topics whose steps follow the gradient of the log posterior, estimated from a
-    mini-batch, plus noise of matching size (SGRLD, or LDS, in the literature): with small steps it samples
-    from the posterior of the topics instead of maximising it. Choose it to see how far topics vary
-    under the posterior; for predictions from one set of topics prefer `OnlineEMLDA`.
+    A Markov chain on the topics follows the gradient of the log posterior, estimated from a mini-batch, plus
+    noise of matching size. It is called SGRLD or LDS in the literature. With small steps it samples from the
+    posterior of the topics instead of maximizing it. Choose it to see how much topics vary under the
+    posterior. For predictions from one set of topics prefer `OnlineEMLDA`.
 
     Read more in :doc:`/guide/lda`.
 
@@ -112,61 +112,60 @@ class LangevinLDA(MinibatchLDAEstimator):
     n_components : int, default=10
         Number of topics, K in the literature.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
-        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
-        learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        that of None, with the weight of ten batches, and the first update does not learn.
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
+        None, with the weight of ten batches, at the second update.
     topic_word_prior : float or None, default=None
-        Parameter of the topics' symmetric Dirichlet prior, > 0. None is ``min(0.1, 2 / n_components)``.
+        Parameter of the topics' symmetric Dirichlet prior, > 0. If None, ``min(0.1, 2 / n_components)``.
     learning_rate : float, default=0.3
-        Factor a of the step size a (b + t) ** -c of update t = 1, 2, ...; > 0.
+        Factor a of the step size ``a (b + t) ** -c`` of update t = 1, 2, ..., > 0.
     learning_offset : float, default=100.0
         Offset b of the step size, >= 0.
     learning_decay : float, default=0.6
-        Exponent c of the step size, in [0, 1]. Values in (0.5, 1] let the chain converge to the posterior.
+        Exponent c of the step size, in [0, 1]. The chain can converge to the posterior for values in (0.5,
+        1].
     max_iter : int, default=5
-        Passes over the corpus in `fit`.
+        Number of passes over the corpus in `fit`.
     batch_size : int, default=50
-        Documents per update. Larger batches make slower progress per pass and parallelise better.
+        Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
-        given to `fit`, and to `partial_fit` since, by weight.
+        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
+        given to `fit` and later calls of `partial_fit`, by weight.
     shuffle : bool, default=True
-        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+        Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
-        Gibbs sweeps over a document in training that are discarded (burn-in), >= 0.
+        Number of discarded Gibbs sweeps per document (burn-in) in training, >= 0.
     doc_sweeps : int, default=3
-        Gibbs sweeps over a document in training that are averaged, >= 1.
+        Number of averaged Gibbs sweeps per document in training, >= 1.
     transform_burn_in : int, default=4
-        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
+        Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=6
-        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
+        Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     early_stopping : bool, default=False
-        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
-        longer rises.
+        Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
         Share of the documents held out for early stopping, in (0, 1).
     n_iter_no_change : int, default=2
-        Passes without improvement before early stopping.
+        Number of passes without improvement before early stopping.
     tol : float, default=1e-3
-        Nats per word that count as an improvement.
+        Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
-        Topics that training starts from, with n_given <= n_components: rows of non-negative numbers, each
-        divided by its sum. Other topics start at random. They weigh what random ones do, as much as one batch
-        that each update forgets a part of: they say where training starts, not where it ends.
+        Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
+        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
+        part of them.
     n_jobs : int or None, default=None
-        Threads (or processes chosen with ``joblib.parallel_config``). The results are the
-        same for any number.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of shuffling, and of sampling where the method samples.
+        Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic, in the present state of the chain; rows sum to one.
+        Probability of each word in each topic in the present state of the chain. Rows sum to one.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
@@ -176,15 +175,15 @@ class LangevinLDA(MinibatchLDAEstimator):
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics, only once `sktopic.inspection.name_topics` was called.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
-        Passes made by `fit`.
+        Number of passes of `fit`.
     n_batch_iter_ : int
-        Updates made.
+        Number of updates.
     n_samples_seen_ : int or float
-        Documents seen, by weight, repeated passes included.
+        Number of documents seen in all passes, by weight.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -197,17 +196,18 @@ class LangevinLDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    The noise reaches every topic and word: an update costs n_features * n_components normal numbers and
-    square roots (about 3 ns for both) besides its documents, so that batches should not be small
-    where the vocabulary is large. A batch without words leaves the chain where it is. Memory: 8 bytes times
-    n_features * n_components and what one batch takes.
+    Noise reaches every topic and word. An update therefore costs n_features * n_components normal numbers and
+    square roots (about 3 ns for both) in addition to its documents. Avoid small batches if the vocabulary is
+    large. A batch without words leaves the chain unchanged. Memory: 8 bytes times n_features * n_components,
+    plus the memory of one batch.
 
-    Patterson and Teh write the step size a (1 + t / b) ** -c: their a is learning_rate * b ** -c here.
+    Patterson and Teh write the step size ``a (1 + t / b) ** -c``. Their a is ``learning_rate * b ** -c``
+    here.
 
     References
     ----------
     S. Patterson and Y. W. Teh, "Stochastic gradient Riemannian Langevin dynamics on the probability simplex",
-    Advances in Neural Information Processing Systems 26, 2013: section 4, the expanded-mean parametrisation.
+    Advances in Neural Information Processing Systems 26, 2013: section 4, the expanded-mean parametrization.
 
     Examples
     --------
@@ -285,5 +285,5 @@ class LangevinLDA(MinibatchLDAEstimator):
 
     def _check_lanes(self):
         raise ValueError(
-            "LangevinLDA has no rule for lanes: steps of a chain follow each other. HybridLDA has."
+            "LangevinLDA does not support lanes: steps of a chain follow each other. Use HybridLDA."
         )

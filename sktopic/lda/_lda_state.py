@@ -1,4 +1,4 @@
-"""What a mini-batch method for LDA has learned."""
+"""The state of a mini-batch method for LDA."""
 
 from dataclasses import dataclass
 
@@ -18,15 +18,15 @@ class LDAState(MinibatchState):
     doc_topic_prior : ndarray of shape (n_topics,)
     word_prior : TopicWordPrior
     prior_rule : str or None
-        How doc_topic_prior is learned (see DocPrior), if it is.
+        Rule that learns doc_topic_prior (see DocPrior). None if it is fixed.
     prior_averages : ndarray of shape (n_topics,), with the rule 'gamma' (n_topics + 1,)
-        What it is learned from.
+        Averages that doc_topic_prior is learned from.
     n_prior_updates : int
-        Updates that it was learned in.
+        Number of updates that learned doc_topic_prior.
     n_tokens_seen : float
-        Tokens seen, by weight, those of later passes too.
+        Number of tokens seen, by weight, including later passes.
     n_lengths_seen : float
-        Documents that these are of, by weight: batches without words left out.
+        Number of documents of these tokens, by weight, without batches that have no words.
     """
 
     doc_topic_prior: np.ndarray = array(np.float64, "topics")
@@ -38,7 +38,7 @@ class LDAState(MinibatchState):
     n_lengths_seen: float = number()
 
     def check(self):
-        """Raise ValueError for parts that do not fit together."""
+        """Raise ValueError if parts do not fit together."""
         n_topics, n = len(self.doc_topic_prior), len(self.prior_averages)
         if self.prior_rule is not None and n != n_topics + (self.prior_rule == "gamma"):
             raise ValueError(f"prior_averages has {n} numbers, for {n_topics} topics")

@@ -1,4 +1,4 @@
-"""LDA from mini-batches: what the methods share, as functions of their settings and the state."""
+"""LDA from mini-batches: shared parts of the methods, as functions of settings and state."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from sktopic.lda._boosting import boosted_counts
 from sktopic.lda._lda_state import LDAState
 from sktopic.lda._topic_exchange import best_order, evidence_gains, exchange
 
-# Passes over all entries that learning the prior of topics takes, in operations on each.
+# Cost of learning the prior of topics, in passes over all entries.
 WORD_PRIOR_PASSES = 8
 
 
@@ -44,19 +44,19 @@ class MinibatchLDA:
     Attributes
     ----------
     n_components : number of topics at the start
-    inference, prediction : document steps of training, and of transform
-    rule : how the expected counts of a batch enter the statistics (see _statistics_updates.py)
+    inference, prediction : document steps of training and of transform
+    rule : update of the statistics by the expected counts of a batch (see _statistics_updates.py)
     steps : step size, a function of the number of the update and of whether it is in the first pass
     doc_prior, word_prior : DocPrior, WordPrior
-    view : `probabilities` or `geometric`: how documents see the topics (see _word_count_views.py)
-    smoothed : whether reported topics are means given the statistics and word_prior; else the statistics are
-        a draw of the topics, but for a factor
-    components_init : topics to start from (n_given, n_features), or None; others are random
+    view : `probabilities` or `geometric`, the view of topics for documents (see _word_count_views.py)
+    smoothed : whether reported topics are means given the statistics and word_prior. If not, the statistics
+        are a draw of the topics, up to a factor.
+    components_init : initial topics (n_given, n_features), or None; other topics are random
     averaged : whether topics are averaged over updates
-    leaning : the share of a random topic that the words which its prior prefers have
-    iterations : None; or function of batch, keys and whether prior statistics are wanted, whose result is
-        iterated with provisional updates of the topics (see _boosting.py)
-    keeps_places : whether topics are known by their numbers, so that none may change places
+    leaning : share of a random topic that goes to the words which its prior favors
+    iterations : None, or a function of batch, keys and whether prior statistics are wanted. Its result is
+        iterated with provisional updates of the topics (see _boosting.py).
+    keeps_places : whether topics keep their numbers. If so, none are exchanged.
     """
 
     n_components: int
@@ -76,7 +76,7 @@ class MinibatchLDA:
 
     @property
     def reads_whole_batches(self):
-        return self.iterations is not None  # topics are updated within the document step
+        return self.iterations is not None  # the document step updates topics
 
     @property
     def learns_from_gains(self):
@@ -88,13 +88,13 @@ class MinibatchLDA:
 
     @property
     def learns_word_prior(self):
-        """Whether an update learns the prior of topics from the rows of all words."""
+        """Whether an update learns the prior of topics, from the rows of all words."""
         return self.word_prior.is_learned
 
-    # The start, and parameters that are changed later
+    # Start, and changes of parameters
 
     def start(self, n_features, seed):
-        """The state before the first update."""
+        """Return the state before the first update."""
         first = self.components_init
         words = random_words(n_features, self.n_components, seed, first, average=self.averaged)
         state = state_at_start(
@@ -116,7 +116,7 @@ class MinibatchLDA:
         return changed(state, words=self.rule.started(words, prior.base))
 
     def adopted(self, state):
-        """The state with parameters that were changed since the last call."""
+        """Return the state with the parameters that were changed since the last call."""
         prior = self.word_prior.adopted(
             state.word_prior, self.n_components, state.words, goes_on=state.n_topic_updates > 0
         )
@@ -130,23 +130,23 @@ class MinibatchLDA:
         return changed(state, prior_rule=self.doc_prior.rule, prior_averages=averages, n_prior_updates=0)
 
     def check_continuation(self, state):
-        """Raise ValueError for parameters that cannot change once training has begun."""
+        """Raise ValueError if a parameter has changed that must not change after the first update."""
         n_topics = len(state.doc_topic_prior)
         check_number_of_topics(self.n_components, *n_topics_of_start(state.word_prior, n_topics))
         if self.averaged != state.words.averages:
             raise ValueError(
-                f"average={self.averaged!r} differs from what training began with; set it back, or call fit "
-                "to start anew."
+                f"average={self.averaged!r} differs from the value at the start of training. Set it back, or "
+                "call fit to start again."
             )
 
     # Topics
 
     def unit(self, state, total_samples=None):
-        """What one unit of the statistics stands for, in tokens of the corpus."""
+        """Return the number of tokens of the corpus that one unit of the statistics stands for."""
         return self.rule.of(state).unit(state.total_samples if total_samples is None else total_samples)
 
     def topics(self, state):
-        """The topics that are reported, TopicProbabilities."""
+        """Return the reported topics, TopicProbabilities."""
         prior, words = state.word_prior, state.words
         if words.averages and state.n_topic_updates > 0:
             return average_probabilities(
@@ -155,44 +155,44 @@ class MinibatchLDA:
         return probabilities(words, self.unit(state), self._pseudo_count(prior), prior.entries)
 
     def _pseudo_count(self, prior):
-        """What is added to the tokens of every word."""
+        """Return the pseudo-count of every word."""
         return prior.base if self.smoothed else 0.0
 
     def _seen(self, state, total_samples=None):
-        """The topics as documents see them, in a corpus of this size if it is not that of the last update."""
+        """Return the topics that documents are inferred with. total_samples : corpus size, if it changed."""
         prior = state.word_prior
         return self.view(
             state.words, self.unit(state, total_samples), self._pseudo_count(prior), prior.entries
         )
 
     def inference_topics(self, state):
-        """The topics that transform infers documents with."""
+        """Return the topics that transform infers documents with."""
         return self.topics(state) if state.words.averages else self._seen(state)
 
-    # The evidence lower bound, of methods with VariationalStep
+    # The evidence lower bound of methods with VariationalStep
 
     def document_bounds(self, state, batch, workers):
-        """Bounds of the documents of a DocumentBatch, in nats: a sequence that sums to their part."""
+        """Return bounds, in nats, whose sum is the part of a DocumentBatch in the bound of the corpus."""
         prior = state.doc_topic_prior
         topics = self.inference_topics(state).gather(batch.words, prior, workers)
         return [self.prediction(batch, topics, prior, None, workers).bound()]
 
     def topic_bounds(self, state):
-        """What is not the documents' part, a sequence of numbers in nats."""
+        """Return the part of the topics in the bound, a sequence of numbers in nats."""
         prior = state.word_prior
         return [posterior_bound(state.words, self.unit(state), prior.base, prior.entries)]
 
     # An update
 
     def step_size(self, state, update, t=None):
-        """How far an update moves averages; t, if not one more than the updates so far that had words."""
+        """Return the step size. t : number of the update, by default the updates with words plus one."""
         return step_size(self.steps, state, update, t)
 
     def kept(self, state, update):
         return self._rule(state, update).kept(self.step_size(state, update), state.n_topic_updates == 0)
 
     def _rule(self, state, update):
-        """How the update enters the statistics."""
+        """Return the rule by which the update enters the statistics."""
         rule = self.rule.of(state)
         return rule.combined(update.n_updates) if update.n_updates > 1 else rule
 
@@ -213,9 +213,9 @@ class MinibatchLDA:
         return self.learn_word_prior(state, mean, self.step_size(state, update, state.n_topic_updates))
 
     def absorb_counts(self, state, counts, update, workers):
-        """The state after a batch, but for what is learned from the rows of all words."""
+        """Return the state after a batch, except for what is learned from the rows of all words."""
         state = changed(state, total_samples=float(update.total_samples))
-        if counts.n_tokens == 0.0:  # nothing was said about topics
+        if counts.n_tokens == 0.0:  # the batch has no words
             return state
         state = changed(
             state,
@@ -231,13 +231,13 @@ class MinibatchLDA:
         )
 
     def entered(self, state, words, counts, update, workers):
-        """The statistics after a batch has entered them; arrays change in place."""
+        """Return the statistics after a batch. Arrays change in place."""
         rule = self._rule(state, update)
         return rule(words, counts, self.step_size(state, update), state.n_topic_updates == 0, workers)
 
     def learned_prior(self, state, prior, expected, update):
-        """The fields of the state that learning the prior of proportions changes."""
-        # The very first update reads random topics.
+        """Return the fields of the state that change when the prior of proportions is learned."""
+        # The first update reads random topics.
         if not self.doc_prior.is_learned or state.n_topic_updates == 0:
             return {}
         rho = self.step_size(state, update, PRIOR_INERTIA + state.n_prior_updates + 1)
@@ -248,7 +248,7 @@ class MinibatchLDA:
         return {"prior_averages": averages, "doc_topic_prior": prior, "n_prior_updates": n_updates}
 
     def _exchanged(self, state):
-        """The state after topics have changed places where their priors then fit them better."""
+        """Return the state after exchanges of topics that then fit their priors better."""
 
         def order_of(base, entries):
             gains = evidence_gains(state.words, self.unit(state), base, entries, equal_sizes=True)
@@ -266,12 +266,12 @@ class MinibatchLDA:
         if order is None:
             return state
         averages = state.prior_averages
-        if state.prior_rule is not None:  # one a topic, and with the Gamma prior one of all behind them
+        if state.prior_rule is not None:  # one per topic, and with the Gamma prior one of all at the end
             averages = np.append(averages[order], averages[len(order) :])
         return changed(state, doc_topic_prior=state.doc_topic_prior[order], prior_averages=averages)
 
     def learn_word_prior(self, state, mean_log_probability, rho):
-        """The state after a step of the prior of topics; the mean is over all words and topics."""
+        """Return the state after a step of the prior of topics. The mean is over all words and topics."""
         base = learned_topic_word_prior(
             self.word_prior.rule, mean_log_probability, state.words.n_features, state.word_prior.base, rho
         )
@@ -289,11 +289,11 @@ class MinibatchLDA:
     # Edits
 
     def edited(self, state, edit):
-        """The state after a TopicEdit; no array is changed in place."""
+        """Return the state after a TopicEdit. No array changes in place."""
         if state.words.averages and edit.merged.any():
-            raise ValueError("average=True: the past topics that are averaged cannot be merged.")
+            raise ValueError("average=True is invalid with merges: averages of past topics cannot be merged.")
         prior, averages = state.doc_topic_prior, state.prior_averages
-        if state.prior_rule == "gamma":  # averages of expected tables, and one of all topics
+        if state.prior_rule == "gamma":  # averages of expected tables, then one of all topics
             averages = np.append(edit.sums(averages[:-1]), averages[-1])
         elif state.prior_rule == "shares":
             averages = edit.sums(averages)
@@ -308,16 +308,16 @@ class MinibatchLDA:
         )
 
     def frozen(self, state, topics):
-        """The state in which these topics are frozen, and no others."""
+        """Return the state in which only these topics are frozen."""
         if state.words.averages and len(topics):
             raise ValueError(
-                "average=True: what is reported is the mean of past topics, and cannot be frozen."
+                "average=True is invalid with frozen topics: the mean of past topics cannot be frozen."
             )
         pseudo_count = self._pseudo_count(state.word_prior)
         return changed(state, words=frozen_topics(state.words, topics, self.unit(state), pseudo_count))
 
     def grown(self, state, n_words):
-        """The state with so many words more."""
+        """Return the state with n_words more words."""
         prior = prior_of_more_words(state.word_prior, state.words.n_features, n_words)
         words = self.rule.grown(grown(state.words, n_words), n_words, prior.base)
         return changed(state, words=words, word_prior=prior)

@@ -16,19 +16,19 @@ from sktopic._typing import MatrixLike
 from sktopic.lda._boosting import GibbsIterations, VariationalIterations
 from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
 
-# Of the default step sizes: the exponent, and how much over t they are at most in the first pass.
+# Default step sizes: the exponent, and the largest multiple of 1 / t in the first pass.
 DECAY, MOST_OVER_T = 0.65, 4.0
 
 
 class OnlineEMLDA(MinibatchLDAEstimator):
-    """The first choice: latent Dirichlet allocation (LDA) by online expectation maximisation.
+    """Latent Dirichlet allocation (LDA) trained by online expectation maximization (EM).
 
-    Maximum likelihood for topics and for their shares in the prior of the topic proportions by stochastic
-    approximation: each mini-batch moves the averaged sufficient statistics a step towards those expected
-    in its own documents. With ``inference='gibbs'`` the expectation is a Rao-Blackwellised Gibbs estimate
-    of the exact one (G-OEM in the literature), the first choice for a given number of topics, be it in
-    one pass over a stream or in several over a corpus. With ``inference='variational'`` it is the
-    mean-field approximation (V-OEM): no sampling noise, but a bias towards worse likelihood.
+    This is the recommended model for a given number of topics, in one pass over a stream or in several passes
+    over a corpus. Topics, and their shares in the prior of the topic proportions, are fitted by maximum
+    likelihood with stochastic approximation. Each mini-batch moves averaged sufficient statistics a step
+    toward those expected in its documents. With ``inference='gibbs'`` the expectation is a Rao-Blackwellized
+    Gibbs estimate (G-OEM in the literature). With ``inference='variational'`` it is the mean-field
+    approximation (V-OEM), which has no sampling noise but a bias toward lower likelihood.
 
     Read more in :doc:`/guide/lda`.
 
@@ -37,111 +37,104 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     n_components : int, default=10
         Number of topics, K in the literature.
     inference : {'gibbs', 'variational'}, default='gibbs'
-        How the topics of a document are inferred, in training and in `transform`.
+        Inference of the topics of a document, in training and in `transform`.
     boost : bool, default=False
-        Whether the topics are updated after every sweep or iteration of the document step instead of
-        once a batch (the variants called ++). Pays with ``inference='variational'`` and
-        ``doc_topic_prior=None``; each batch is then held in memory as a whole.
+        Whether topics are updated after every sweep or iteration of the document step, instead of once per
+        batch (the variants called ++). Helps with ``inference='variational'`` and ``doc_topic_prior=None``.
+        Holds each batch in memory as a whole.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default='auto'
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
-        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
-        learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        that of None, with the weight of ten batches, and the first update does not learn.
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
+        None, with the weight of ten batches, at the second update.
     prior_update : {'fixed-point', 'gamma', 'shares'}, default='shares'
-        How doc_topic_prior is learned with 'auto': by Minka's fixed point from the average of
-        E[log theta]; as the mode of its posterior under a Gamma prior; or the shares of topics alone, while
-        their sum stays that of None. The last finds the most distinct topics: general words gather in
-        topics that many documents have. With 'auto-symmetric' it would leave nothing to learn, which is
-        an error.
+        How `doc_topic_prior` is learned. 'shares' learns the shares of topics and keeps their sum at that of
+        None. It finds the most distinct topics: general words gather in topics that many documents have. It
+        does not allow 'auto-symmetric'. 'fixed-point' is Minka's fixed point from the average of
+        ``E[log theta]``. 'gamma' is the posterior mode under a Gamma prior.
     prior_shape, prior_rate : float, default=1.0
-        Parameters of that Gamma prior, > 0 and >= 0.
+        Parameters of the Gamma prior with ``prior_update='gamma'``, > 0 and >= 0.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
-        Pseudo-count added to every word's expected count in every topic when topics are read, >= 0. It gives
-        words that training has not seen a probability above zero; 0 leaves them at zero. None is ``min(0.1, 2
-        / n_components)``. A matrix of shape (n_components, n_features) has those of all words in all topics,
-        > 0, as `sktopic.seeding.seed_prior` makes; entries that a sparse one does not store are those of
-        None.
+        Pseudo-count of each word in each topic, >= 0, added when topics are read. It gives unseen words a
+        probability above zero; 0 leaves it at zero. If None, ``min(0.1, 2 / n_components)``. A matrix of
+        shape (n_components, n_features), as from `sktopic.seeding.seed_prior`, sets each pseudo-count, > 0.
+        Entries missing from a sparse matrix have the value of None.
     learning_decay : float or None, default=None
-        Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
-        in [0, 1]. Values in (0.5, 1] make training converge. None is 0.65, with steps of at most 4 / t until
-        as many documents were seen as the corpus has; where a stream drifts, choose a number.
+        Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
+        in [0, 1]. Training converges for values in (0.5, 1]. None is 0.65, with steps of at most 4 / t until
+        the number of documents seen reaches the size of the corpus. Choose a number for a stream that drifts.
     learning_offset : float, default=1.0
-        Offset of the step size, >= 0; larger values slow the first updates down.
+        Offset of the step size, >= 0. Larger values slow down the first updates.
     average : bool, default=False
-        Whether the topics reported are the mean of those after each update. Helps when learning_decay
-        is below 0.5. Takes a second array of n_features * n_components.
+        Whether the reported topics are the mean of the topics after each update. Helps if learning_decay is
+        below 0.5. Takes a second array of n_features * n_components.
     max_iter : int, default=5
-        Passes over the corpus in `fit`.
+        Number of passes over the corpus in `fit`.
     batch_size : int, default=50
-        Documents per update. Larger batches make slower progress per pass and parallelise better.
+        Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
-        given to `fit`, and to `partial_fit` since, by weight.
+        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
+        given to `fit` and later calls of `partial_fit`, by weight.
     shuffle : bool, default=True
-        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+        Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
-        Gibbs sweeps over a document in training that are discarded (burn-in), >= 0. The first draws
-        with eight times doc_topic_prior, unless there are more than 192 topics or ``boost=True``; so does
-        that of `transform`.
+        Number of discarded Gibbs sweeps per document (burn-in) in training, >= 0. With at most 192 topics,
+        the first of them uses eight times doc_topic_prior, except with ``boost=True``. `transform` also does
+        so.
     doc_sweeps : int, default=3
-        Gibbs sweeps over a document in training that are averaged, >= 1.
+        Number of averaged Gibbs sweeps per document in training, >= 1.
     transform_burn_in : int, default=4
-        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
+        Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=6
-        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
+        Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     max_doc_update_iter : int, default=100
-        Limit of the iterations over a document.
+        Largest number of iterations over a document.
     mean_change_tol : float, default=1e-3
-        The iterations over a document stop when the mean absolute change of its Dirichlet parameters falls
-        below it.
+        Iterations over a document stop below this mean absolute change of its Dirichlet parameters.
     early_stopping : bool, default=False
-        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
-        longer rises.
+        Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
         Share of the documents held out for early stopping, in (0, 1).
     n_iter_no_change : int, default=2
-        Passes without improvement before early stopping.
+        Number of passes without improvement before early stopping.
     tol : float, default=1e-3
-        Nats per word that count as an improvement.
+        Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
-        Topics that training starts from, with n_given <= n_components: rows of non-negative numbers, each
-        divided by its sum. Other topics start at random. They weigh what random ones do, as much as one batch
-        that each update forgets a part of: they say where training starts, not where it ends.
+        Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
+        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
+        part of them.
     n_jobs : int or None, default=None
-        Threads (or processes chosen with ``joblib.parallel_config``). The results are the
-        same for any number.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of shuffling, and of sampling where the method samples.
+        Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic; rows sum to one. Computed at the first access after
-        training, and read-only.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Expected number of tokens of each word in each topic over the whole corpus, without the
-        pseudo-count.
+        Expected number of tokens of each word in each topic in the whole corpus, without the pseudo-count.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Pseudo-count in use; of a matrix, that of most entries.
+        Pseudo-count in use. For a matrix, the value of most entries.
     n_components_ : int
         Number of topics.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics, only once `sktopic.inspection.name_topics` was called.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
-        Passes made by `fit`.
+        Number of passes of `fit`.
     n_batch_iter_ : int
-        Updates made.
+        Number of updates.
     n_samples_seen_ : int or float
-        Documents seen, by weight, repeated passes included.
+        Number of documents seen in all passes, by weight.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -153,28 +146,18 @@ class OnlineEMLDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    A token costs a short pass over all topics, up to 192 of them, and with more a scan of those present in
-    its document; a distinct word of a batch costs one pass over all topics. Memory: 8 bytes times n_features * n_components (twice that with
-    ``average=True``) and what one batch takes.
+    A token costs a short pass over all topics if there are at most 192, otherwise a scan of the topics in its
+    document. A distinct word of a batch costs one pass over all topics. Memory: 8 bytes times n_features *
+    n_components (twice that with ``average=True``), plus the memory of one batch. For a single pass over some
+    thousand documents, ``doc_burn_in=10, doc_sweeps=10`` predicts better than the defaults. A count c <= 64
+    becomes whole tokens and one of the remaining weight; a larger count becomes 64 equal tokens. Heavy tokens
+    mix slowly: for counts far above 64 prefer ``inference='variational'``. Departures from the paper:
 
-    From the second pass of `fit` on, what a document has added to the topics itself, in earlier passes, is
-    left out of those it is sampled under in the counted sweeps, as far as the sweep before tells: otherwise
-    rare words stay in the topics that they happen to be in. With boost=True and by mean-field inference
-    nothing is left out, nor by `partial_fit` and in lanes, to which all documents are new.
-
-    Departures from the paper: sweeps run in the order of the words instead of a random one, start from a
-    sequential assignment, which draws from a larger prior (a document comes from many topics to its own in
-    fewer sweeps than from the few that its first words were assigned to); conditional probabilities are
-    summed as they are drawn from; step sizes default to an exponent of 0.65 instead of 0.5 (see the
-    documentation's table of defaults), and are at most 4 / t in the first pass. Words are smoothed when
-    topics are read.
-
-    For a single pass over some thousand documents, ``doc_burn_in=10, doc_sweeps=10`` predicts better than the
-    defaults, which are for several passes or large streams.
-
-    A count c becomes tokens: for c <= 64, whole ones and one of the remaining weight; above, 64 equal
-    ones. Gibbs sampling mixes slowly where tokens weigh much: for counts far above 64 prefer
-    ``inference='variational'``.
+    - Sweeps follow the order of the words, start from a sequential assignment with a larger prior, and sum
+      conditional probabilities as they are computed. Words are smoothed when topics are read.
+    - The default step size has exponent 0.65 instead of 0.5, and is at most 4 / t in the first pass.
+    - In later passes of `fit`, counted sweeps leave out a document's estimated earlier counts. This excludes
+      ``boost=True``, mean-field inference, `partial_fit` and distributed lanes.
 
     References
     ----------
@@ -302,19 +285,19 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         prior = self.doc_topic_prior
         if isinstance(prior, str) and (prior, self.prior_update) == ("auto-symmetric", "shares"):
             raise ValueError(
-                "doc_topic_prior='auto-symmetric' with prior_update='shares' leaves nothing to learn: the "
-                "shares of topics are equal and their sum stays. Choose doc_topic_prior='auto', or another "
+                "doc_topic_prior='auto-symmetric' with prior_update='shares' is invalid: the shares of "
+                "topics are equal and their sum is fixed. Choose doc_topic_prior='auto' or another "
                 "prior_update."
             )
 
     def _check_lanes(self):
         if self.boost:
             raise ValueError(
-                "boost=True has no rule for lanes: topics are updated within a batch, which others do not "
-                "see. boost=False has."
+                "boost=True does not support lanes: topics are updated within a batch, which other lanes do "
+                "not see. Choose boost=False."
             )
         if self.average:
             raise ValueError(
-                "average=True has no rule for lanes: no lane has the topics between two merges. A "
-                "learning_decay above 0.5 settles without averages."
+                "average=True does not support lanes: no lane has the topics between two merges. Choose "
+                "average=False; training converges without averages if learning_decay is above 0.5."
             )

@@ -19,13 +19,13 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts, top
 
 
 class OnlineVariationalLDA(MinibatchLDAEstimator):
-    """LDA as scikit-learn and gensim do it: online variational Bayes, with a lower bound.
+    """LDA trained by online variational Bayes, with a lower bound of the likelihood.
 
-    Mean-field inference for the topic proportions and for the topics themselves, each of which has a
-    Dirichlet posterior; a mini-batch moves the posteriors' parameters along the natural gradient of
-    the evidence lower bound (OLDA or Online-VB in the literature). It is the method of scikit-learn's
-    `LatentDirichletAllocation` and gensim's `LdaModel`: choose it to continue or to check work with
-    those, or for its bound; for predictions prefer `OnlineEMLDA`.
+    Topic proportions and topics have Dirichlet posteriors in a mean-field approximation. Each mini-batch
+    moves the parameters of the topics' posteriors along the natural gradient of the evidence lower bound
+    (OLDA or Online-VB in the literature). scikit-learn's `LatentDirichletAllocation` and gensim's `LdaModel`
+    use the same method. Choose it to continue or check work with them, or for its bound. For predictions
+    prefer `OnlineEMLDA`.
 
     Read more in :doc:`/guide/lda`.
 
@@ -34,93 +34,88 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
     n_components : int, default=10
         Number of topics, K in the literature.
     learning_method : {'online', 'batch'}, default='online'
-        Whether an update of `fit` sees batch_size documents and takes a step, or all documents and takes the
-        whole step (coordinate ascent, which never lowers the bound of the corpus). `partial_fit` always
-        works online.
+        'online' takes a step after each batch_size documents. 'batch' takes the whole step after each pass of
+        `fit` over all documents (coordinate ascent, which never lowers the bound of the corpus).
+        `partial_fit` always works online.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
-        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
-        learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        that of None, with the weight of ten batches, and the first update does not learn.
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
+        None, with the weight of ten batches, at the second update.
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
-        How priors are learned with 'auto': by Minka's fixed point from averages over batches, or by
-        a Newton step along the gradient of each batch, scaled by the step size, as in the paper.
+        How 'auto' learns priors. 'fixed-point' is Minka's fixed point from averages over batches. 'gradient'
+        is a Newton step along the gradient of each batch, scaled by the step size as in the paper.
     topic_word_prior : float, array-like, sparse matrix, 'auto' or None, default=None
-        Parameters of the topics' Dirichlet prior, > 0, eta in the literature; a number is that of all. None
-        is ``min(0.1, 2 / n_components)``. With 'auto' it is learned from that start, at the cost of a pass
-        over all topics and words in each update. A matrix of shape (n_components, n_features) has those of
-        all words in all topics, as `sktopic.seeding.seed_prior` makes; it is not learned, and entries that a
-        sparse one does not store are those of None.
+        Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None,
+        ``min(0.1, 2 / n_components)``; 'auto' learns a number from this start and adds a pass over all topics
+        and words to each update. A matrix of shape (n_components, n_features), as from
+        `sktopic.seeding.seed_prior`, sets each parameter and is not learned. Entries missing from a sparse
+        matrix have the value of None.
     learning_decay : float, default=0.65
-        Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
-        in [0, 1]. Values in (0.5, 1] make training converge.
+        Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
+        in [0, 1]. Training converges for values in (0.5, 1].
     learning_offset : float, default=4.0
-        Offset of the step size, >= 0; larger values slow the first updates down.
+        Offset of the step size, >= 0. Larger values slow down the first updates.
     max_iter : int, default=5
-        Passes over the corpus in `fit`.
+        Number of passes over the corpus in `fit`.
     batch_size : int, default=256
-        Documents per update. Larger batches make slower progress per pass and parallelise better.
+        Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
-        given to `fit`, and to `partial_fit` since, by weight.
+        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
+        given to `fit` and later calls of `partial_fit`, by weight.
     shuffle : bool, default=True
-        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+        Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=100
-        Limit of the iterations over a document.
+        Largest number of iterations over a document.
     mean_change_tol : float, default=1e-3
-        The iterations over a document stop when the mean absolute change of its Dirichlet parameters falls
-        below it.
+        Iterations over a document stop below this mean absolute change of its Dirichlet parameters.
     early_stopping : bool, default=False
-        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
-        longer rises.
+        Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
         Share of the documents held out for early stopping, in (0, 1).
     n_iter_no_change : int, default=2
-        Passes without improvement before early stopping.
+        Number of passes without improvement before early stopping.
     tol : float, default=1e-3
-        Nats per word that count as an improvement.
+        Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
-        Topics that training starts from, with n_given <= n_components: rows of non-negative numbers, each
-        divided by its sum. Other topics start at random. They weigh what random ones do, as much as one batch
-        that each update forgets a part of: they say where training starts, not where it ends.
+        Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
+        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
+        part of them.
     n_jobs : int or None, default=None
-        Threads (or processes chosen with ``joblib.parallel_config``). The results are the
-        same for any number.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of shuffling, and of sampling where the method samples.
+        Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic; rows sum to one. Computed at the first access after
-        training, and read-only.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Expected number of tokens of each word in each topic over the whole corpus, without the
-        pseudo-count.
+        Expected number of tokens of each word in each topic in the whole corpus, without the pseudo-count.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Pseudo-count in use; of a matrix, that of most entries.
+        Pseudo-count in use. For a matrix, the value of most entries.
     n_components_ : int
         Number of topics.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics, only once `sktopic.inspection.name_topics` was called.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
-        Passes made by `fit`.
+        Number of passes of `fit`.
     n_batch_iter_ : int
-        Updates made.
+        Number of updates.
     n_samples_seen_ : int or float
-        Documents seen, by weight, repeated passes included.
+        Number of documents seen in all passes, by weight.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
-        Parameters of the topics' Dirichlet posteriors, lambda in the literature:
-        topic_word_counts_ plus the parameters of their prior. components_ is their mean.
+        Parameters of the topics' Dirichlet posteriors, lambda in the literature: `topic_word_counts_` plus
+        the prior. Their means are `components_`.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -130,16 +125,17 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
     --------
     OnlineEMLDA : Maximum likelihood instead of a posterior for the topics.
     HybridLDA : The same posteriors of topics, with Gibbs sampling inside documents.
-    StreamingVariationalLDA : Without step sizes and without the size of the corpus.
+    StreamingVariationalLDA : Needs neither step sizes nor the size of the corpus.
 
     Notes
     -----
-    An iteration over a document costs its distinct words times n_components, four to eight at a
-    time; a distinct word of a batch costs n_components digamma functions. Memory: 8 bytes times
-    n_features * n_components and what one batch takes.
+    An iteration over a document costs its distinct words times n_components, four to eight at a time. A
+    distinct word of a batch costs n_components digamma functions. Memory: 8 bytes times n_features *
+    n_components, plus the memory of one batch.
 
-    Topics that the first batches leave nearly without tokens stay empty: the more, the more topics there
-    are. Fewer do with ``components_init=sktopic.seeding.document_components(X, n_components)``.
+    Topics that get almost no tokens from the first batches stay empty. This affects more topics if
+    n_components is large, and fewer with
+    ``components_init=sktopic.seeding.document_components(X, n_components)``.
 
     Departure from the paper: from the first update on, the initial noise weighs as much as the corpus,
     whatever its size.
@@ -238,5 +234,6 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
     def _check_lanes(self):
         if self.learning_method == "batch":
             raise ValueError(
-                "learning_method='batch' has no rule for lanes: an update is of all documents. 'online' has."
+                "learning_method='batch' does not support lanes: an update reads all documents. Choose "
+                "learning_method='online'."
             )

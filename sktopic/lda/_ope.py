@@ -29,20 +29,20 @@ class OPEStep(CellwiseStep):
 
 
 def _maximise(cells, keys, n_iter, prior, p, **settings):
-    """The kernels for some documents."""
+    """Run the kernels on some documents."""
     start, choices = draw_choices(keys, len(prior), n_iter, p)
     return maximise_documents(*cells, start=start, choices=choices, prior=prior, p=p, **settings)
 
 
 class OnlineOPELDA(MinibatchLDAEstimator):
-    """LDA with few topics in each document: maximum a posteriori estimates of proportions (OPE).
+    """LDA with maximum a posteriori estimates of topic proportions (OPE), for few topics per document.
 
-    A document's topic proportions maximise their posterior density. Each iteration of the search draws
-    either the likelihood or the prior (the likelihood with probability bernoulli_p), adds it to what was
-    drawn before, and takes a step towards the one topic that the sum points to (stochastic Frank-Wolfe): a
-    document has at most as many topics above the floor as it had iterations. ``bernoulli_p=0.5`` is OPE,
-    other values are generalised OPE. Topics are averaged over mini-batches as in `OnlineEMLDA`. Choose it
-    where documents should have few topics, by a number of iterations that is known beforehand.
+    The topic proportions of a document maximize their posterior density. Each iteration draws the likelihood
+    (with probability bernoulli_p) or the prior, and adds it to the earlier draws. It then takes a step toward
+    the one topic that this sum points to (stochastic Frank-Wolfe), so each iteration raises at most one topic
+    above the floor. ``bernoulli_p=0.5`` is OPE; other values are generalized OPE. Topics are averaged over
+    mini-batches as in `OnlineEMLDA`. Choose it if documents should have few topics and the number of
+    iterations is fixed.
 
     Read more in :doc:`/guide/map_inference`.
 
@@ -51,63 +51,59 @@ class OnlineOPELDA(MinibatchLDAEstimator):
     n_components : int, default=10
         Number of topics, K in the literature.
     bernoulli_p : float, default=0.5
-        Probability with which an iteration draws the likelihood, in (0, 1); the first one always does. Each
-        part is divided by its probability, so that the average of many draws is right for any value; near 0
-        or 1 that takes more of them than 1 / bernoulli_p or 1 / (1 - bernoulli_p).
+        Probability that an iteration draws the likelihood, in (0, 1). The first iteration always does. Each
+        part is divided by its probability, so the average of many draws is unbiased. Values near 0 or 1 need
+        more draws than 1 / bernoulli_p or 1 / (1 - bernoulli_p).
     doc_topic_prior : None, float or array-like of shape (n_components,), default=None
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000).
     topic_word_prior : float or None, default=None
-        Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
-        training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``.
+        Pseudo-count of each word in each topic, >= 0, added when topics are read. It gives unseen words a
+        probability above zero. If None, ``min(0.1, 2 / n_components)``.
     learning_decay : float, default=0.65
-        Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
-        in [0, 1]. Values in (0.5, 1] make training converge.
+        Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
+        in [0, 1]. Training converges for values in (0.5, 1].
     learning_offset : float, default=1.0
-        Offset of the step size, >= 0; larger values slow the first updates down.
+        Offset of the step size, >= 0. Larger values slow down the first updates.
     max_iter : int, default=5
-        Passes over the corpus in `fit`.
+        Number of passes over the corpus in `fit`.
     batch_size : int, default=50
-        Documents per update. Larger batches make slower progress per pass and parallelise better.
+        Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
-        given to `fit`, and to `partial_fit` since, by weight.
+        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
+        given to `fit` and later calls of `partial_fit`, by weight.
     shuffle : bool, default=True
-        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+        Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=50
-        Iterations over a document, in training, `transform` and `score`. With doc_topic_prior < 1 the density
-        has no maximum inside the simplex, and this is what keeps proportions away from its border: compare
-        models at the same number only.
+        Number of iterations over a document, in training, `transform` and `score`. With doc_topic_prior < 1
+        the density has no maximum inside the simplex, and only this number keeps proportions away from the
+        border. Compare models only at the same value.
     early_stopping : bool, default=False
-        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
-        longer rises.
+        Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
         Share of the documents held out for early stopping, in (0, 1).
     n_iter_no_change : int, default=2
-        Passes without improvement before early stopping.
+        Number of passes without improvement before early stopping.
     tol : float, default=1e-3
-        Nats per word that count as an improvement.
+        Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
-        Topics that training starts from, with n_given <= n_components: rows of non-negative numbers, each
-        divided by its sum. Other topics start at random. They weigh what random ones do, as much as one batch
-        that each update forgets a part of: they say where training starts, not where it ends.
+        Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
+        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
+        part of them.
     n_jobs : int or None, default=None
-        Threads (or processes chosen with ``joblib.parallel_config``). The results are the
-        same for any number.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of shuffling, and of sampling where the method samples.
+        Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic; rows sum to one. Computed at the first access after
-        training, and read-only.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Expected number of tokens of each word in each topic over the whole corpus, without the
-        pseudo-count.
+        Expected number of tokens of each word in each topic in the whole corpus, without the pseudo-count.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
@@ -117,15 +113,15 @@ class OnlineOPELDA(MinibatchLDAEstimator):
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics, only once `sktopic.inspection.name_topics` was called.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
-        Passes made by `fit`.
+        Number of passes of `fit`.
     n_batch_iter_ : int
-        Updates made.
+        Number of updates.
     n_samples_seen_ : int or float
-        Documents seen, by weight, repeated passes included.
+        Number of documents seen in all passes, by weight.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -133,15 +129,14 @@ class OnlineOPELDA(MinibatchLDAEstimator):
 
     See Also
     --------
-    OnlineEMLDA : Posterior means of the proportions by Gibbs sampling, with the same topics.
+    OnlineEMLDA : Posterior means of the proportions by Gibbs sampling, with the same update of topics.
     OnlineCVB0LDA : A deterministic document step.
 
     Notes
     -----
-    After t iterations each of a document's proportions is at least 1 / (2 n_components (t + 1)). An
-    iteration costs the distinct words of the document for each topic that may be the best: exact bounds on
-    the gradient skip most topics. Memory: 8 bytes times
-    n_features * n_components and what one batch takes.
+    After t iterations, each proportion of a document is at least 1 / (2 n_components (t + 1)). An iteration
+    costs the distinct words of the document for each topic that may be the best. Exact bounds on the gradient
+    skip most topics. Memory: 8 bytes times n_features * n_components, plus the memory of one batch.
 
     References
     ----------
@@ -162,7 +157,7 @@ class OnlineOPELDA(MinibatchLDAEstimator):
     (500, 10)
     """
 
-    _no_posterior = "proportions are the maximum of their density here, not a distribution."
+    _no_posterior = "proportions are a maximum of their density, not a distribution."
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
         "doc_topic_prior": FIXED_DOC_TOPIC_PRIOR,
@@ -224,4 +219,4 @@ class OnlineOPELDA(MinibatchLDAEstimator):
         )
 
     def _check_lanes(self):
-        """All options have a rule for lanes."""
+        """All options support lanes."""

@@ -1,7 +1,7 @@
-"""Documents with the topics of their tokens, as the collapsed Gibbs sampler for LDA keeps them.
+"""Documents with the topics of their tokens, for the collapsed Gibbs sampler for LDA.
 
-How many tokens of a document are in which topics is in rows of all topics, or in lists of those that it has:
-each with the kernel that sweeps over tokens.
+The topic counts of a document are stored as a row of all topics or as a list of its topics. Each
+representation has its own kernel for sweeps.
 """
 
 from dataclasses import dataclass
@@ -19,19 +19,19 @@ from sktopic._kernels.lda._dense_collapsed_gibbs import LONGEST, PADDING, count_
 from sktopic._kernels.lda._dense_collapsed_gibbs import sweep_words as sweep_rows
 from sktopic._topics._topic_word_prior import PriorEntries, prior_totals
 
-# What alpha_k q_k may be in float32.
+# Smallest alpha_k q_k that is safe in float32.
 SMALLEST_PRODUCT = 1e-30
 
 
 @dataclass
 class TopicLists:
-    """Lists, as _kernels.lda._collapsed_gibbs has them.
+    """Lists of the topics of each document, for _kernels.lda._collapsed_gibbs.
 
     Attributes
     ----------
     cells : CellsByWord
     lists : ClumpLists
-    hint : (n_clumps,) int32, where a token's topic may be found
+    hint : (n_clumps,) int32, likely position of a token's topic in its list
     """
 
     cells: CellsByWord
@@ -40,7 +40,7 @@ class TopicLists:
 
     @classmethod
     def of(cls, cells, batch, n_topics):
-        """Those of the documents of a DocumentBatch, empty."""
+        """Return empty lists for the documents of a DocumentBatch."""
         start = np.concatenate([[0], np.cumsum(list_sizes(batch, n_topics))])
         entries, weight = np.zeros(start[-1], dtype=TOPIC_CLUMPS), np.zeros(start[-1])
         lists = ClumpLists(start, entries, weight, np.zeros(batch.n_documents, dtype=np.int32))
@@ -51,7 +51,7 @@ class TopicLists:
         sweep_lists(cells=self.cells, lists=self.lists, hint=self.hint, z=z, **settings)
 
     def fill(self, z):
-        """Take the topics of tokens, in the order of these."""
+        """Count the topics z of the tokens, in the order of the tokens."""
         for array in (self.lists.entries, self.lists.entry_weight, self.lists.n_entries):
             array[:] = 0
         list_topics(
@@ -59,7 +59,7 @@ class TopicLists:
         )
 
     def used(self):
-        """Documents, topics they have, and the weights of these."""
+        """Return documents, their topics, and the weights of these."""
         start, n_entries = self.lists.list_start, self.lists.n_entries
         document = np.repeat(np.arange(len(n_entries)), np.diff(start))
         in_use = np.arange(len(document)) - start[document] < n_entries[document]
@@ -68,7 +68,7 @@ class TopicLists:
 
 @dataclass
 class TopicRows:
-    """Rows, as _kernels.lda._dense_collapsed_gibbs has them.
+    """Rows of all topics for each document, for _kernels.lda._dense_collapsed_gibbs.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class TopicRows:
 
     @classmethod
     def of(cls, cells, batch, n_topics):
-        """Those of the documents of a DocumentBatch, of zeros."""
+        """Return rows of zeros for the documents of a DocumentBatch."""
         tokens = TokensByWord(
             np.empty_like(batch.word_indptr),
             batch.words,
@@ -103,23 +103,22 @@ class TopicRows:
         sweep_rows(tokens=self.tokens, rows=self.rows, z=z, **settings)
 
     def fill(self, z):
-        """Take the topics of tokens."""
+        """Count the topics z of the tokens."""
         self.rows[:] = 0.0
         count_topics(document=self.tokens.document, size=self.tokens.size, z=z, rows=self.rows)
 
     def used(self):
-        """Documents, topics they have, and the weights of these."""
+        """Return documents, their topics, and the weights of these."""
         document, topic = np.nonzero(self.rows)
         return document, topic, self.rows[document, topic].astype(np.float64)
 
 
 def topics_of(cells, batch, prior, smallest_ratio):
-    """Rows where they are faster, take no more memory than lists and count exactly; else lists. No token has
-    a topic yet.
+    """Return rows if they are faster, exact and no larger than lists, otherwise lists; both are empty.
 
     cells : CellsByWord of a DocumentBatch
     prior : (n_topics,) alpha
-    smallest_ratio : what q_k is at least, beta / (n_k + V beta)
+    smallest_ratio : lower limit of q_k, beta / (n_k + V beta)
     """
     n_topics = len(prior)
     dense = (
@@ -137,12 +136,12 @@ def row_size(n_topics):
 
 
 def list_sizes(batch, n_topics):
-    """One more entry than topics, for the moment in which a token is in two; in multiples of four."""
+    """Sizes of lists: one entry more than topics, for a token that is moving, in multiples of four."""
     return (np.minimum(np.diff(batch.clump_indptr), n_topics) + 1 + 3) // 4 * 4
 
 
 def topic_prior_of(n_features, n_topics, topic_word_prior, entries):
-    """TopicPrior of all words and topics: a number, and PriorEntries in its place, or None."""
+    """Return the TopicPrior of all words and topics. entries : PriorEntries that replace it, or None."""
     sums = prior_totals(n_features, topic_word_prior, entries) * np.ones(n_topics)
     own = entries or PriorEntries.none(n_features, n_topics)
     return TopicPrior(topic_word_prior, own.indptr, own.topics, own.values, sums)
@@ -150,14 +149,14 @@ def topic_prior_of(n_features, n_topics, topic_word_prior, entries):
 
 @dataclass
 class Shard:
-    """Some documents with the topics of their tokens.
+    """A part of the documents with the topics of their tokens.
 
     Attributes
     ----------
-    word_indptr, words, cell_count : cells by words, as _kernels.lda._collapsed_gibbs has them
-    lengths : (n_documents,) their tokens
-    topics : how many of them are in which topics
-    z : (n_clumps,) int32, the topic of each; -1: none yet
+    word_indptr, words, cell_count : cells by words, as in _kernels.lda._collapsed_gibbs
+    lengths : (n_documents,) number of tokens
+    topics : topic counts of the documents
+    z : (n_clumps,) int32, the topic of each clump, or -1 if it has none
     """
 
     word_indptr: np.ndarray
@@ -169,14 +168,14 @@ class Shard:
 
     @classmethod
     def of(cls, batch, prior, smallest_ratio):
-        """The documents of a DocumentBatch, without topics; prior and ratio are those of `topics_of`."""
+        """Return the documents of a DocumentBatch, without topics. prior, smallest_ratio: see `topics_of`."""
         document, count = batch.cell_document()[batch.word_cell], batch.cell_count[batch.word_cell]
         cells = CellsByWord(batch.word_indptr, batch.words, document, count)
         topics = topics_of(cells, batch, prior, smallest_ratio)
         return cls(batch.word_indptr, batch.words, count, batch.lengths, topics, batch.unassigned())
 
     def sweep(self, totals, **settings):
-        """Draw every token's topic once; return the totals of topics after it. settings : for kernels."""
+        """Draw every token's topic once and return the totals of topics. settings : arguments of kernels."""
         totals = totals.copy()
         if len(self.words):
             self.topics.sweep(self.z, totals=totals, **settings)
@@ -188,7 +187,7 @@ class Shard:
     # Sums over the documents
 
     def prior_gains(self, prior):
-        """What Minka's fixed point sums: psi(alpha_k + n_k) - psi(alpha_k) of all topics, and, last,
+        """Return the sums of Minka's fixed point: psi(alpha_k + n_k) - psi(alpha_k) for each topic, then
         psi(sum of alpha + n) - psi(sum of alpha)."""
         _, topic, weight = self.topics.used()
         gains = digamma(prior[topic] + weight) - digamma(prior[topic])
@@ -197,7 +196,7 @@ class Shard:
         return np.append(np.bincount(topic, weights=gains, minlength=len(prior)), length_gain)
 
     def log_proportions(self, prior):
-        """The log probability of the topics of the documents, as two terms: of topics, and of lengths."""
+        """Return the log probability of the documents' topics as two terms, for topics and for lengths."""
         _, topic, weight = self.topics.used()
         of_topics = (gammaln(prior[topic] + weight) - gammaln(prior[topic])).sum()
         return of_topics, (gammaln(prior.sum()) - gammaln(prior.sum() + self.lengths)).sum()

@@ -15,14 +15,14 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
 
 
 class SinglePassLDA(MinibatchLDAEstimator):
-    """LDA for one pass over some thousand documents, with nothing to tune: deterministic inference.
+    """LDA trained by deterministic inference, for a single pass over some thousand documents.
 
-    Online EM with variational inference in which the topics are updated after each iteration of the
-    document step, batches are averaged with the step size 1 / t, and the prior of the topic
-    proportions has a Gamma prior of its own (SPLDA in the literature). It is what
+    This is online EM with variational inference (SPLDA in the literature). Topics are updated after each
+    iteration of the document step, and batches are averaged with step size 1 / t. The prior of the topic
+    proportions has a Gamma prior. Choose it if you want no step-size parameters. `OnlineEMLDA` takes a third
+    of the time and predicts better on larger corpora. SinglePassLDA equals
     ``OnlineEMLDA(inference="variational", boost=True, prior_update="gamma", learning_decay=1.0,
-    learning_offset=0.0)`` does. Choose it for a single pass over some thousand documents, without
-    step-size parameters; `OnlineEMLDA` takes a third of the time and is ahead on larger corpora.
+    learning_offset=0.0)``.
 
     Read more in :doc:`/guide/lda`.
 
@@ -31,60 +31,55 @@ class SinglePassLDA(MinibatchLDAEstimator):
     n_components : int, default=10
         Number of topics, K in the literature.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default='auto'
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
-        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
-        learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        that of None, with the weight of ten batches, and the first update does not learn.
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
+        None, with the weight of ten batches, at the second update.
     prior_shape, prior_rate : float, default=1.0
         Parameters of the Gamma prior under which doc_topic_prior is learned, > 0 and >= 0.
     topic_word_prior : float or None, default=None
-        Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
-        training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``.
+        Pseudo-count of each word in each topic, >= 0, added when topics are read. It gives unseen words a
+        probability above zero. If None, ``min(0.1, 2 / n_components)``.
     max_iter : int, default=1
-        Passes over the corpus in `fit`.
+        Number of passes over the corpus in `fit`.
     batch_size : int, default=100
-        Documents per update. Larger batches make slower progress per pass and parallelise better.
+        Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
-        given to `fit`, and to `partial_fit` since, by weight.
+        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
+        given to `fit` and later calls of `partial_fit`, by weight.
     shuffle : bool, default=True
-        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+        Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=10
-        Limit of the iterations over a batch, each of which is followed by an update of the topics, and of
-        those over a document in `transform` and `score`.
+        Largest number of iterations over a batch in training, with an update of the topics after each. The
+        same limit applies to iterations over a document in `transform` and `score`.
     mean_change_tol : float, default=1e-3
-        The iterations over a document stop when the mean absolute change of its Dirichlet parameters falls
-        below it.
+        Iterations over a document stop below this mean absolute change of its Dirichlet parameters.
     early_stopping : bool, default=False
-        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
-        longer rises.
+        Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
         Share of the documents held out for early stopping, in (0, 1).
     n_iter_no_change : int, default=2
-        Passes without improvement before early stopping.
+        Number of passes without improvement before early stopping.
     tol : float, default=1e-3
-        Nats per word that count as an improvement.
+        Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
-        Topics that training starts from, with n_given <= n_components: rows of non-negative numbers, each
-        divided by its sum. Other topics start at random. They weigh what random ones do, as much as one batch
-        that each update forgets a part of: they say where training starts, not where it ends.
+        Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
+        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
+        part of them.
     n_jobs : int or None, default=None
-        Threads (or processes chosen with ``joblib.parallel_config``). The results are the
-        same for any number.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of shuffling, and of sampling where the method samples.
+        Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic; rows sum to one. Computed at the first access after
-        training, and read-only.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Expected number of tokens of each word in each topic over the whole corpus, without the
-        pseudo-count.
+        Expected number of tokens of each word in each topic in the whole corpus, without the pseudo-count.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
@@ -94,15 +89,15 @@ class SinglePassLDA(MinibatchLDAEstimator):
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics, only once `sktopic.inspection.name_topics` was called.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
-        Passes made by `fit`.
+        Number of passes of `fit`.
     n_batch_iter_ : int
-        Updates made.
+        Number of updates.
     n_samples_seen_ : int or float
-        Documents seen, by weight, repeated passes included.
+        Number of documents seen in all passes, by weight.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -110,12 +105,12 @@ class SinglePassLDA(MinibatchLDAEstimator):
 
     See Also
     --------
-    OnlineEMLDA : The same with a choice of step sizes, inference and learning of the prior.
+    OnlineEMLDA : A choice of step sizes, inference and updates of the prior.
 
     Notes
     -----
-    An iteration over a batch costs a pass over its distinct words and over its cells, times n_components
-    each; a batch is held in memory as a whole.
+    An iteration over a batch costs n_components operations for each of its distinct words and each of its
+    cells. Each batch is held in memory as a whole.
 
     References
     ----------
@@ -200,6 +195,6 @@ class SinglePassLDA(MinibatchLDAEstimator):
 
     def _check_lanes(self):
         raise ValueError(
-            "SinglePassLDA has no rule for lanes: topics are updated within a batch, which others do not "
-            "see. OnlineEMLDA(inference='variational') has."
+            "SinglePassLDA does not support lanes: topics are updated within a batch, which other lanes do "
+            "not see. Use OnlineEMLDA(inference='variational')."
         )

@@ -14,12 +14,12 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
 
 
 class StreamingGibbsLDA(MinibatchLDAEstimator):
-    """LDA for a stream whose topics drift: streaming Gibbs sampling, with decay.
+    """LDA trained by streaming Gibbs sampling, with decay for streams whose topics drift.
 
-    Each document of a mini-batch is sampled with the topics held fixed; its last sample is added to
-    running counts of words in topics (SGS in the literature). There is no step size and no corpus size to
-    know, and each token is counted in one topic. With `decay` below one, earlier
-    batches fade, so that topics follow a stream that changes.
+    Each document of a mini-batch is sampled with the topics held fixed. Its last sample is added to running
+    counts of words in topics (SGS in the literature), so each token counts in one topic. You need neither a
+    step size nor the size of the corpus. With `decay` below one, earlier batches fade and topics follow a
+    stream that changes.
 
     Read more in :doc:`/guide/lda`.
 
@@ -28,55 +28,52 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
     n_components : int, default=10
         Number of topics, K in the literature.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
-        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
-        learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        that of None, with the weight of ten batches, and the first update does not learn.
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
+        None, with the weight of ten batches, at the second update.
     topic_word_prior : float or None, default=None
-        Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
-        training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``.
+        Pseudo-count of each word in each topic, >= 0, added when topics are read. It gives unseen words a
+        probability above zero. If None, ``min(0.1, 2 / n_components)``.
     decay : float, default=1.0
-        Factor of the running counts at each update, in (0, 1]. With 0.99 a batch weighs half as much 69
-        updates later.
+        Factor of the running counts at each update, in (0, 1]. With 0.99, a batch loses half of its weight in
+        69 updates.
     max_iter : int, default=1
-        Passes over the corpus in `fit`; each adds to the counts.
+        Number of passes over the corpus in `fit`. Each pass adds to the counts.
     batch_size : int, default=50
-        Documents per update. Larger batches make slower progress per pass and parallelise better.
+        Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     shuffle : bool, default=True
-        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+        Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=6
-        Gibbs sweeps over a document in training before the one that is counted, >= 0.
+        Number of Gibbs sweeps per document in training before the sweep that is counted, >= 0.
     transform_burn_in : int, default=4
-        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
+        Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=6
-        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
+        Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     early_stopping : bool, default=False
-        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
-        longer rises.
+        Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
         Share of the documents held out for early stopping, in (0, 1).
     n_iter_no_change : int, default=2
-        Passes without improvement before early stopping.
+        Number of passes without improvement before early stopping.
     tol : float, default=1e-3
-        Nats per word that count as an improvement.
+        Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
-        Topics that training starts from, with n_given <= n_components: rows of non-negative numbers, each
-        divided by its sum. Other topics start at random. They weigh what random ones do, as much as one batch
-        that each update forgets a part of: they say where training starts, not where it ends.
+        Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
+        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
+        part of them.
     n_jobs : int or None, default=None
-        Threads (or processes chosen with ``joblib.parallel_config``). The results are the
-        same for any number.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of shuffling, and of sampling where the method samples.
+        Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic; rows sum to one. Computed at the first access after
-        training, and read-only.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
         Number of tokens of each word in each topic, summed over all batches (with decay), without the
         pseudo-count.
@@ -89,15 +86,15 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics, only once `sktopic.inspection.name_topics` was called.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
-        Passes made by `fit`.
+        Number of passes of `fit`.
     n_batch_iter_ : int
-        Updates made.
+        Number of updates.
     n_samples_seen_ : int or float
-        Documents seen, by weight, repeated passes included.
+        Number of documents seen in all passes, by weight.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -110,10 +107,10 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    The first batch is inferred under the random initial topics, which are then discarded. A token costs one
-    scan of the topics present in its document. Topics are held fixed while a batch is swept, as in Dupuy and
-    Bach; counts above 2 ** 24 are rounded to float32. Memory: 8 bytes times n_features * n_components and
-    what one batch takes.
+    The first batch is inferred under the random initial topics, which are then discarded. Topics are held
+    fixed while a batch is swept, as in Dupuy and Bach. A token costs one scan of the topics in its document.
+    Counts above 2 ** 24 are rounded to float32. Memory: 8 bytes times n_features * n_components, plus the
+    memory of one batch.
 
     References
     ----------
@@ -189,4 +186,4 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
         )
 
     def _check_lanes(self):
-        """All options have a rule for lanes."""
+        """All options support lanes."""

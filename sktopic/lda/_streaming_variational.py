@@ -19,13 +19,12 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts, top
 
 
 class StreamingVariationalLDA(MinibatchLDAEstimator):
-    """LDA for a stream of unknown length, with a posterior of the topics: streaming variational Bayes.
+    """LDA trained by streaming variational Bayes, for streams of unknown length.
 
-    The posterior of the topics after one mini-batch is the prior of the next (SVB in the literature): each
-    batch adds its expected counts to the parameters of the topics' Dirichlet posteriors. There is no
-    step size, and the size of the corpus need not be known; every document weighs the same, however
-    late it comes. Choose it for a stream of which the posterior after each batch is wanted; for
-    predictions prefer `OnlineEMLDA`.
+    The posterior of the topics after one mini-batch is the prior for the next (SVB in the literature). Each
+    batch adds its expected counts to the parameters of the topics' Dirichlet posteriors. There is no step
+    size, and you need not know the size of the corpus. All documents weigh the same, early or late. Choose it
+    if you need the posterior after each batch. For predictions prefer `OnlineEMLDA`.
 
     Read more in :doc:`/guide/lda`.
 
@@ -34,81 +33,77 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
     n_components : int, default=10
         Number of topics, K in the literature.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
-        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
-        learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        that of None, with the weight of ten batches, and the first update does not learn.
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
+        None, with the weight of ten batches, at the second update.
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
-        How doc_topic_prior is learned with 'auto': by Minka's fixed point from the average over all
-        batches, or by a Newton step along the gradient of each batch t, scaled by 1 / t.
+        How 'auto' learns doc_topic_prior. 'fixed-point' is Minka's fixed point from the average over all
+        batches. 'gradient' is a Newton step along the gradient of each batch t, scaled by 1 / t.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
-        Parameters of the topics' Dirichlet prior, > 0, eta in the literature; a number is that of all. None
-        is ``min(0.1, 2 / n_components)``. A matrix of shape (n_components, n_features) has those of all words
-        in all topics, as `sktopic.seeding.seed_prior` makes; entries that a sparse one does not store are
-        those of None.
+        Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None,
+        ``min(0.1, 2 / n_components)``. A matrix of shape (n_components, n_features), as from
+        `sktopic.seeding.seed_prior`, sets each parameter. Entries missing from a sparse matrix have the value
+        of None.
     max_iter : int, default=1
-        Passes over the corpus in `fit`. The posterior is that of a corpus with max_iter copies of each
-        document.
+        Number of passes over the corpus in `fit`. The posterior is that of a corpus with max_iter copies of
+        each document.
     batch_size : int, default=256
-        Documents per update. Larger batches make slower progress per pass and parallelise better.
+        Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     shuffle : bool, default=True
-        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+        Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=100
-        Limit of the iterations over a document.
+        Largest number of iterations over a document.
     mean_change_tol : float, default=1e-3
-        The iterations over a document stop when the mean absolute change of its Dirichlet parameters falls
-        below it.
+        Iterations over a document stop below this mean absolute change of its Dirichlet parameters.
     early_stopping : bool, default=False
-        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
-        longer rises.
+        Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
         Share of the documents held out for early stopping, in (0, 1).
     n_iter_no_change : int, default=2
-        Passes without improvement before early stopping.
+        Number of passes without improvement before early stopping.
     tol : float, default=1e-3
-        Nats per word that count as an improvement.
+        Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
-        Topics that training starts from, with n_given <= n_components: rows of non-negative numbers, each
-        divided by its sum. Other topics start at random. They weigh what random ones do, as much as one batch
-        that each update forgets a part of: they say where training starts, not where it ends.
+        Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
+        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
+        part of them.
     n_jobs : int or None, default=None
-        Threads (or processes chosen with ``joblib.parallel_config``). The results are the
-        same for any number.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of shuffling, and of sampling where the method samples.
+        Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic; rows sum to one. Computed at the first access after
-        training, and read-only.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
         Expected number of tokens of each word in each topic, summed over all batches, without the
         pseudo-count.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Pseudo-count in use; of a matrix, that of most entries.
+        Pseudo-count in use. For a matrix, the value of most entries.
     n_components_ : int
         Number of topics.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics, only once `sktopic.inspection.name_topics` was called.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
-        Passes made by `fit`.
+        Number of passes of `fit`.
     n_batch_iter_ : int
-        Updates made.
+        Number of updates.
     n_samples_seen_ : int or float
-        Documents seen, by weight, repeated passes included.
+        Number of documents seen in all passes, by weight.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
-        Parameters of the topics' Dirichlet posteriors, lambda in the literature:
-        topic_word_counts_ plus the parameters of their prior. components_ is their mean.
+        Parameters of the topics' Dirichlet posteriors, lambda in the literature: `topic_word_counts_` plus
+        the prior. Their means are `components_`.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -116,12 +111,12 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
 
     See Also
     --------
-    OnlineVariationalLDA : With step sizes, for a corpus of known size.
-    StreamingGibbsLDA : The same sums of counts from Gibbs sampling.
+    OnlineVariationalLDA : Uses step sizes, for a corpus of known size.
+    StreamingGibbsLDA : Sums counts from Gibbs sampling.
 
     Notes
     -----
-    The first batch is inferred under the random initial topics, which are then discarded: the posterior is
+    The first batch is inferred under the random initial topics, which are then discarded. The posterior is
     exactly topic_word_prior plus the expected counts of all batches. Cost and memory are those of
     `OnlineVariationalLDA`.
 
@@ -204,4 +199,4 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
         )
 
     def _check_lanes(self):
-        """All options have a rule for lanes."""
+        """All options support lanes."""

@@ -1,7 +1,7 @@
-"""Topics that change places: counts of a whole topic go where the prior of topics fits them best.
+"""Exchange of topics: move the counts of a whole topic to the place whose prior fits them best.
 
-Only a matrix as topic_word_prior tells places apart. Inference moves counts by tokens and documents, and then
-hardly ever gets from a topic that has come to be about something else to the one that its seeds speak of.
+Places differ only if topic_word_prior is a matrix. Inference moves counts token by token. A topic that has
+drifted from its seed words therefore rarely returns to them without an exchange.
 """
 
 import numpy as np
@@ -10,22 +10,23 @@ from scipy.special import gammaln
 
 from sktopic._topics._word_count_views import expected_counts_of, expected_tokens
 
-# Pairs of an entry of the prior and a topic that are compared in an update, on average.
+# Average number of comparisons of a prior entry and a topic per update.
 PAIRS_PER_UPDATE = 5000
-# Topics of fewer tokens count as empty: division by these might overflow.
+# Topics with fewer tokens count as empty, because a division by their tokens might overflow.
 SMALLEST = 1e-200
 
 
 def exchange(state, prior, n_updates, *, proportions_move, order_of):
-    """Let topics change places in the word counts of a state; return their order, or None if they stay.
+    """Exchange topics in the word counts of a state. Return their new order, or None if none move.
 
-    They stay if places differ in more than the prior of topics, and once users have edited or frozen some:
-    these know them by their numbers. After most updates they stay if exchanges are much work.
+    No topic moves if places differ in more than the prior of topics. None moves once users have edited or
+    frozen topics, because users refer to topics by number. If exchanges are expensive, only some updates
+    make them.
 
     prior : TopicWordPrior
-    n_updates : updates or sweeps so far
-    proportions_move : whether doc_topic_prior is learned, and goes with the topics
-    order_of : function of the base and the entries of the prior that returns an order that fits them
+    n_updates : number of updates or sweeps so far
+    proportions_move : whether doc_topic_prior is learned and moves with the topics
+    order_of : function of the base and the entries of the prior that returns a fitting order
     """
     words, entries = state.words, prior.entries
     if entries is None or prior.topic_of_start is not None or words.frozen is not None:
@@ -42,17 +43,16 @@ def exchange(state, prior, n_updates, *, proportions_move, order_of):
 
 
 def evidence_gains(statistics, weight, topic_word_prior, entries, equal_sizes):
-    """What the entries of each prior say about the counts of each topic.
+    """Return how well the prior of each place explains the counts of each topic.
 
-    With equal_sizes, counts are scaled to as many tokens in each topic. A prior of many pseudo-counts
-    explains a topic of few tokens best, whatever their words are; but it is there to say what a topic is
-    about.
+    With equal_sizes, counts are scaled so that all topics have the same number of tokens. Otherwise a prior
+    with many pseudo-counts would fit small topics best, whatever their words are.
 
     Returns
     -------
-    places : (n_places,) the topics whose priors have entries
+    places : (n_places,) topics whose priors have entries
     gains : (n_places, n_components) log probability of the counts of each topic under the Dirichlet prior of
-        each place, less that under a prior of topic_word_prior alone
+        each place, minus the log probability under topic_word_prior alone
     """
     n_features = statistics.n_features
     places, row = np.unique(entries.topics, return_inverse=True)
@@ -74,21 +74,21 @@ def _log_rising(count, parameter):
 
 
 def best_order(places, gains):
-    """The arrangement of the largest gain: (n_components,) the topic that goes to each place."""
+    """Return the order with the largest gain: (n_components,) the topic that moves to each place."""
     order, rows = np.arange(gains.shape[1]), np.arange(len(places))
     _, chosen = linear_sum_assignment(gains, maximize=True)
     if gains[rows, chosen].sum() > gains[rows, places].sum():
         order[places] = chosen
-        # Topics that have to go fill the places of those that came from elsewhere.
+        # Displaced topics fill the places that the chosen topics have left.
         order[np.setdiff1d(chosen, places)] = np.setdiff1d(places, chosen)
     return order
 
 
 def sampled_order(places, gains, uniforms):
-    """An arrangement after Metropolis-Hastings steps, each of which exchanges two topics or does not.
+    """Return an order after Metropolis-Hastings steps that each propose to exchange two topics.
 
-    Every place that has entries is tried with every topic, in their order; uniforms are random numbers in
-    [0, 1), of the shape of gains.
+    Every place with entries is tried with every topic, in order. uniforms are random numbers in [0, 1) with
+    the shape of gains.
     """
     gains, log_uniforms = gains.copy(), np.log1p(-uniforms)
     n_components = gains.shape[1]

@@ -1,4 +1,4 @@
-"""Bayesian moment matching: posteriors that follow a stream of tokens, of topics and of their number."""
+"""Bayesian moment matching: posteriors of topics and of their number, updated after each token."""
 
 from sktopic.moment_matching._degenerate import DegenerateDirichletLDA
 from sktopic.moment_matching._lda import MomentMatchingLDA

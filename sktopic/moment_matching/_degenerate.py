@@ -11,12 +11,11 @@ from sktopic.moment_matching._mixture_estimator import MixtureEstimator
 
 
 class DegenerateDirichletLDA(MixtureEstimator):
-    """A posterior over the number of topics, in one pass: the degenerate Dirichlet model (DDM).
+    """LDA with a posterior over the number of topics: the degenerate Dirichlet model (DDM).
 
     Each number of topics T from 1 to n_components has a probability. A document has one Dirichlet
-    distribution over all topics; under T topics the first T of its parameters count. All of it is updated
-    by one token at a time (see `MomentMatchingLDA`). Choose it to learn in one pass how many topics a stream
-    supports, and with what probability.
+    distribution over all topics; with T topics, its first T parameters are used. Each token updates all of
+    these (see `MomentMatchingLDA`). Choose it to learn in one pass how probable each number of topics is.
 
     Read more in :doc:`/guide/moment_matching`.
 
@@ -25,95 +24,88 @@ class DegenerateDirichletLDA(MixtureEstimator):
     n_components : int, default=100
         Largest number of topics, K in the literature. The default of doc_topic_prior depends on it.
     n_components_prior : {'uniform', 'exponential'}, float, None or array-like, default='uniform'
-        Probabilities of 1 to n_components topics before any data, up to a common factor; arrays have shape
-        (n_components,). A number c from 0 to 1000 is exp(-c T) for T topics, 'uniform' is 0, 'exponential'
-        is 1, and None is ``min(2, n_features / 100)``, which makes up for what the filter of the triangular
-        model loses on its first tokens where topics are few. A number of topics with probability zero keeps
-        it.
+        Prior probabilities of 1 to n_components topics, up to a factor: an array of shape (n_components,), or
+        a number c from 0 to 1000 for exp(-c T) at T topics. 'uniform' is 0, 'exponential' is 1, and None is
+        ``min(2, n_features / 100)``. Zero probabilities stay zero.
     doc_topic_prior : None, float, array-like, 'auto' or 'auto-symmetric', default=None
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
-        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). With 'auto' they are learned, one a
-        topic, by matching the moments of the proportions of every 64 documents (no update with fewer); with
-        'auto-symmetric', one for all topics.
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). 'auto' learns one parameter per topic;
+        'auto-symmetric' learns one for all topics. Learning matches the moments of the proportions of each
+        full group of 64 documents.
     topic_word_prior : float or None, default=None
-        Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. None is
+        Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. If None,
         ``n_features ** -0.5``.
     second_moment : {'first', 'second', 'sum'}, default='sum'
-        Which second moment of a Dirichlet distribution is matched after each token. 'first': that of the
-        first topic or word, as published; the result then depends on the order of the columns. 'second':
-        that of the second topic, and of the first word, as in the authors' program. 'sum': the sum over all
-        of them.
+        Second moment that is matched after each token. 'sum' is the sum over all topics or words. 'first'
+        uses the first topic or word, as published; the result then depends on the order of the columns.
+        'second' uses the second topic and the first word, as in the authors' program.
     shuffle : {'corpus', 'document'} or None, default='document'
-        Order of the tokens. 'corpus': those of all documents of a call mixed, which keeps the proportions of
-        all of them in memory. 'document': documents as they come, the tokens of each mixed. None: each
-        document word by word.
+        Order of the tokens. 'corpus' mixes the tokens of all documents of a call, and keeps all proportions
+        in memory. 'document' mixes the tokens of each document. None visits each document word by word.
     n_jobs : int or None, default=None
-        Threads (or processes chosen with ``joblib.parallel_config``) of `transform` and `score`;
-        training is sequential and uses one thread. The results are the same for any number.
+        Number of threads of `transform` and `score`, or processes if ``joblib.parallel_config`` chooses them.
+        Training uses one thread. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffles, and of the initial topics where these are not all alike.
+        Seed of the shuffles, and of the initial topics unless these are all equal.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic; rows sum to one. Computed at the first access after
-        training, and read-only.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
-        Parameters of the topics' Dirichlet posteriors, beta in the literature. components_ is their mean.
+        Parameters of the topics' Dirichlet posteriors, beta in the literature. Their means are `components_`.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
         Parameter of the topics' prior.
     n_components_ : int
-        Most probable number of topics; the first n_components_ are in use.
+        Most probable number of topics. The first `n_components_` topics are in use.
     n_components_posterior_ : ndarray of shape (n_components,)
-        Probabilities of 1 to n_components topics.
+        Posterior probabilities of 1 to n_components topics.
     n_components_prior_ : ndarray of shape (n_components,)
-        Probabilities of 1 to n_components topics before any data.
+        Prior probabilities of 1 to n_components topics.
     n_components_trace_ : ndarray of shape (n_notes,)
-        Most probable number of topics at these times.
+        Most probable number of topics after `n_tokens_trace_` tokens.
     n_tokens_trace_ : ndarray of shape (n_notes,)
-        Numbers of tokens after which the most probable number of topics was noted: one after the other at
-        first, then about 44 times while they double.
+        Numbers of tokens at which `n_components_trace_` was recorded: each at first, then about 44 per
+        doubling.
     log_marginal_likelihood_ : float
-        Sum over all tokens of the log probability, in nats, of each given those before: the filter's
-        estimate of the log marginal likelihood.
+        Estimated log marginal likelihood in nats: the sum of the log probabilities of all tokens, each given
+        the tokens before it.
     n_tokens_seen_ : float
-        Tokens (total count) seen.
+        Number of tokens (total count) seen.
     n_samples_seen_ : int
-        Documents seen, repeated passes included.
+        Number of documents seen in all passes.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics, only once `sktopic.inspection.name_topics` was called.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
 
     See Also
     --------
-    TriangularDirichletLDA : Keeps a document's proportions for each number of topics apart, at a higher cost.
+    TriangularDirichletLDA : Separate proportions for each number of topics, at a higher cost.
     sktopic.inspection.plot_n_components : Draws the posterior, and its trace over the tokens.
 
     Notes
     -----
-    A token costs some n_components operations, whatever the number of words. Memory: 8 bytes times
-    n_features * n_components, and with ``shuffle='corpus'`` 8 bytes times n_components for each document of a
-    call.
+    A token costs some n_components operations, whatever the number of words. Memory: 8 bytes times n_features
+    * n_components, and with ``shuffle='corpus'`` 8 bytes times n_components for each document of a call.
 
-    Proportions are approximated by a Dirichlet distribution over all topics after each token, and read as
-    those of the first T topics before the next: this favours few topics (section 4.4 of the paper). The
-    order of tokens matters (see the user guide).
-
-    Counts become tokens as in `MomentMatchingLDA`, and there is no ``sample_weight`` either.
+    - After each token, one Dirichlet distribution over all topics approximates the proportions. The next
+      token reads its first T topics. This favors few topics (section 4.4 of the paper).
+    - The order of tokens matters (see the user guide).
+    - Counts become tokens as in `MomentMatchingLDA`. There is no ``sample_weight``.
 
     References
     ----------
     W.-S. Hsu and P. Poupart, "Online Bayesian moment matching for topic modeling with unknown number of
-    topics", Advances in Neural Information Processing Systems 29, 2016: equations 10 to 15, of
-    which 12 and 13 are for the token's own document only.
+    topics", Advances in Neural Information Processing Systems 29, 2016: equations 10 to 15.
+    Equations 12 and 13 apply only to the token's own document.
 
     Examples
     --------

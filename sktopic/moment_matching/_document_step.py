@@ -15,7 +15,7 @@ from sktopic.moment_matching._tokens import NO_KEYS
 
 @dataclass
 class FilteredProportions:
-    """Topic proportions that a filter arrived at; alpha (n_documents, size): their Dirichlet parameters."""
+    """Topic proportions inferred by a filter. alpha : (n_documents, size), their Dirichlet parameters."""
 
     batch: DocumentBatch
     topics: GatheredTopics
@@ -31,7 +31,7 @@ class FilteredProportions:
 
 @dataclass(frozen=True)
 class SharedDirichlet:
-    """One Dirichlet distribution of the proportions of a document, whatever the number of topics.
+    """One Dirichlet distribution of the proportions of a document for all numbers of topics.
 
     Attributes
     ----------
@@ -41,15 +41,15 @@ class SharedDirichlet:
     model: int
 
     def size(self, n_topics):
-        """Parameters of a document."""
+        """Return the number of parameters of a document."""
         return n_topics
 
     def start(self, prior):
-        """The parameters of a document without tokens."""
+        """Return the parameters of a document without tokens."""
         return prior
 
     def under(self, alpha, n_topics):
-        """The parameters of documents under a number of topics, ndarray of shape (n_documents, n_topics)."""
+        """Return the parameters of documents with n_topics topics, of shape (n_documents, n_topics)."""
         return alpha[:, :n_topics]
 
 
@@ -60,15 +60,15 @@ class DirichletForEachNumber:
     model: int = TRIANGULAR
 
     def size(self, n_topics):
-        """Parameters of a document."""
+        """Return the number of parameters of a document."""
         return n_topics * (n_topics + 1) // 2
 
     def start(self, prior):
-        """The parameters of a document without tokens."""
+        """Return the parameters of a document without tokens."""
         return np.concatenate([prior[: k + 1] for k in range(len(prior))])
 
     def under(self, alpha, n_topics):
-        """The parameters of documents under a number of topics, ndarray of shape (n_documents, n_topics)."""
+        """Return the parameters of documents with n_topics topics, of shape (n_documents, n_topics)."""
         first = n_topics * (n_topics - 1) // 2
         return alpha[:, first : first + n_topics]
 
@@ -83,10 +83,10 @@ class MomentMatchingStep(CellwiseStep):
 
     Attributes
     ----------
-    form : how proportions are represented
+    form : representation of the proportions
     match : FIRST, SUM or SECOND, the second moment that is matched
-    shuffled : whether tokens come in random order, not in that of the words
-    gamma : (n_components,) the probability of each number of topics; not used if it is FIXED_NUMBER
+    shuffled : whether tokens come in random order instead of the order of the words
+    gamma : (n_components,) probability of each number of topics. Not used with FIXED_NUMBER.
     """
 
     form: ProportionsForm
@@ -95,7 +95,7 @@ class MomentMatchingStep(CellwiseStep):
     gamma: np.ndarray
 
     def __call__(self, batch, topics, prior, keys, workers, with_parameters=False):
-        """with_parameters: keep the Dirichlet parameters of all documents."""
+        """with_parameters : whether to keep the Dirichlet parameters of all documents."""
         filtered = partial(
             _filter,
             with_parameters=with_parameters,
@@ -109,12 +109,12 @@ class MomentMatchingStep(CellwiseStep):
         return FilteredProportions(batch, topics, *joined_results(filtered, batch, workers, *streams))
 
     def posteriors(self, batch, topics, prior, keys, n_draws, workers):
-        """Of a fixed number of topics."""
+        """Yield draws of the posterior parameters for a fixed number of topics."""
         return repeat(self(batch, topics, prior, keys, workers, with_parameters=True).alpha, n_draws)
 
 
 def _filter(cells, keys=NO_KEYS, *, with_parameters, start, **settings):
-    """The kernels for some documents."""
+    """Run the kernels on some documents."""
     n_documents = len(cells.indptr) - 1
     document, word, weight = list_tokens(*cells, keys)
     indptr = np.searchsorted(document, np.arange(n_documents + 1)).astype(np.int64)

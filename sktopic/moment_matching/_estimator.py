@@ -1,4 +1,4 @@
-"""What the moment-matching estimators share."""
+"""Shared parts of the moment-matching estimators."""
 
 from dataclasses import replace
 from typing import Self
@@ -17,7 +17,7 @@ from sktopic.moment_matching._trainer import filter_stream, stream_of
 
 
 class FilterEstimator(CallbackSupportMixin, TopicModel):
-    """Base class: one pass over the tokens updates a FilterState as `_method` says."""
+    """Base class: one pass over the tokens updates a FilterState with the FilterMethod of `_method`."""
 
     _state: FilterState
 
@@ -41,13 +41,13 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
     @fits
     @with_callbacks
     def fit(self, X: DocumentsLike, y: object = None) -> Self:
-        """Learn the topics of a corpus from scratch, by one pass over its tokens.
+        """Learn the topics of a corpus from scratch in one pass over its tokens.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-            Word counts, non-negative, real values allowed. A corpus on disk, or blocks, are read bit by bit,
-            unless ``shuffle='corpus'`` mixes all tokens.
+            Word counts, non-negative, real values allowed. A corpus on disk or blocks are read in parts
+            unless ``shuffle='corpus'``.
         y : None
             Ignored.
 
@@ -59,12 +59,12 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
         Raises
         ------
         ValueError
-            If a parameter is out of range, or X is not a valid count matrix or changes meanwhile. If `fit`
-            raises this or any other error, the estimator keeps its earlier fit.
+            If a parameter is out of range, or if X is not a valid count matrix or changes during the call.
+            After this or any other error in `fit`, the estimator keeps its earlier fit.
         RuntimeError
             If another thread is training this object, or a parameter is set during the call.
         KeyboardInterrupt
-            Is passed on; the state is the posterior given the tokens seen so far.
+            If you interrupt the call. The state is then the posterior given the tokens seen so far.
         """
         self._check_settings()
         method = self._method()
@@ -75,10 +75,10 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
 
     @trains
     def partial_fit(self, X: DocumentsLike, y: object = None) -> Self:
-        """Update the posterior by the tokens of more documents.
+        """Update the posterior with the tokens of more documents.
 
-        With ``shuffle='document'`` or None, several calls are the same, bit for bit, as one with all the
-        documents.
+        With ``shuffle='document'`` or None, several calls give bit for bit the same result as one call with
+        all documents.
 
         Parameters
         ----------
@@ -95,8 +95,8 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
         Raises
         ------
         ValueError, RuntimeError
-            As in `fit`, or if n_components or one of the priors that the first call began with was changed.
-            After an error the state is the posterior given the tokens seen so far.
+            See `fit`. Also if n_components or a prior differs from that of the first call. After an error,
+            the state is the posterior given the tokens seen so far.
         """
         self._check_settings()
         method = self._method()
@@ -109,7 +109,7 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
         streams = []
 
         def select(documents):
-            streams.append(stream_of(documents, method))  # which may raise
+            streams.append(stream_of(documents, method))  # may raise
             return streams[0].documents
 
         documents = begin(X, select)

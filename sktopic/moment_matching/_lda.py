@@ -10,13 +10,12 @@ from sktopic.moment_matching._method import FilterMethod
 
 
 class MomentMatchingLDA(FilterEstimator):
-    """LDA in one cheap pass over a stream, with posteriors at any time: online Bayesian moment matching.
+    """LDA trained in one pass over a stream by online Bayesian moment matching.
 
-    The posterior over topics is updated by one token at a time (assumed density filtering): after each,
-    the product of Dirichlet distributions with the moments of the exact update takes the place of the
-    posterior. It makes one pass over a stream; there is no step size, no mini-batch and no sampling. Choose
-    it where data come once and a posterior is wanted at any time, at the lowest cost a token; `OnlineEMLDA`
-    finds better topics in several passes.
+    After each token, a product of Dirichlet distributions with the moments of the exact update replaces the
+    posterior of the topics (assumed density filtering). There is no step size, no mini-batch and no sampling.
+    Choose it if data come once and you need a posterior at any time, at the lowest cost per token.
+    `OnlineEMLDA` finds better topics in several passes.
 
     Read more in :doc:`/guide/moment_matching`.
 
@@ -25,38 +24,35 @@ class MomentMatchingLDA(FilterEstimator):
     n_components : int, default=10
         Number of topics, K in the literature.
     doc_topic_prior : None, float, array-like, 'auto' or 'auto-symmetric', default=None
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
-        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). With 'auto' they are learned, one a
-        topic, by matching the moments of the proportions of every 64 documents (no update with fewer); with
-        'auto-symmetric', one for all topics.
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). 'auto' learns one parameter per topic;
+        'auto-symmetric' learns one for all topics. Learning matches the moments of the proportions of each
+        full group of 64 documents.
     topic_word_prior : float or None, default=None
-        Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. None is
+        Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. If None,
         ``n_features ** -0.5``.
     second_moment : {'first', 'second', 'sum'}, default='sum'
-        Which second moment of a Dirichlet distribution is matched after each token. 'first': that of the
-        first topic or word, as published; the result then depends on the order of the columns. 'second':
-        that of the second topic, and of the first word, as in the authors' program. 'sum': the sum over all
-        of them.
+        Second moment that is matched after each token. 'sum' is the sum over all topics or words. 'first'
+        uses the first topic or word, as published; the result then depends on the order of the columns.
+        'second' uses the second topic and the first word, as in the authors' program.
     shuffle : {'corpus', 'document'} or None, default='document'
-        Order of the tokens. 'corpus': those of all documents of a call mixed, which keeps the proportions of
-        all of them in memory. 'document': documents as they come, the tokens of each mixed. None: each
-        document word by word.
+        Order of the tokens. 'corpus' mixes the tokens of all documents of a call, and keeps all proportions
+        in memory. 'document' mixes the tokens of each document. None visits each document word by word.
     n_jobs : int or None, default=None
-        Threads (or processes chosen with ``joblib.parallel_config``) of `transform` and `score`;
-        training is sequential and uses one thread. The results are the same for any number.
+        Number of threads of `transform` and `score`, or processes if ``joblib.parallel_config`` chooses them.
+        Training uses one thread. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffles, and of the initial topics where these are not all alike.
+        Seed of the shuffles, and of the initial topics unless these are all equal.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic; rows sum to one. Computed at the first access after
-        training, and read-only.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
-        Parameters of the topics' Dirichlet posteriors, beta in the literature. components_ is their mean.
+        Parameters of the topics' Dirichlet posteriors, beta in the literature. Their means are `components_`.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
@@ -64,42 +60,38 @@ class MomentMatchingLDA(FilterEstimator):
     n_components_ : int
         Number of topics.
     log_marginal_likelihood_ : float
-        Sum over all tokens of the log probability, in nats, of each given those before: the filter's
-        estimate of the log marginal likelihood.
+        Estimated log marginal likelihood in nats: the sum of the log probabilities of all tokens, each given
+        the tokens before it.
     n_tokens_seen_ : float
-        Tokens (total count) seen.
+        Number of tokens (total count) seen.
     n_samples_seen_ : int
-        Documents seen, repeated passes included.
+        Number of documents seen in all passes.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics, only once `sktopic.inspection.name_topics` was called.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
 
     See Also
     --------
-    DegenerateDirichletLDA : The same with a posterior over the number of topics.
-    TriangularDirichletLDA : Another such model.
+    DegenerateDirichletLDA : Adds a posterior over the number of topics.
+    TriangularDirichletLDA : Adds such a posterior with fewer approximations.
 
     Notes
     -----
-    A token costs n_components operations, whatever the number of words. Memory: 8 bytes times
-    n_features * n_components, and with ``shuffle='corpus'`` 8 bytes times n_components for each document of a
-    call.
+    A token costs n_components operations, whatever the number of words. Memory: 8 bytes times n_features *
+    n_components, and with ``shuffle='corpus'`` 8 bytes times n_components for each document of a call.
 
-    The initial topics are uniform times noise between 0.5 and 1.5: from equal topics, the update would
-    never tell them apart.
+    The initial topics are uniform times noise between 0.5 and 1.5, because equal topics would stay equal. The
+    result depends on the order of the tokens, most of all if the words of a document are sorted. Keep the
+    shuffle unless the order of the words carries information.
 
-    The result depends on the order of the tokens, and most of all if the words of a document come sorted:
-    leave the shuffle on unless the order of the words is informative.
-
-    A count c becomes tokens of weight one and one of the rest, or 1024 of weight c / 1024 where c is more.
-    The update by a token of weight w < 1 has w in the place of one; with w > 1 it is that of one token, and
-    w - 1 is added to the counts of topics by their probabilities.
-
-    There is no ``sample_weight``: of two copies of a document the second is seen under topics that the first
-    has changed, which no weight of one of them stands for. Repeat its row instead.
+    A count c <= 1024 becomes tokens of weight one and one token of the rest; a larger count becomes 1024
+    tokens of weight c / 1024. A token of weight w < 1 updates with w in place of one. A token of weight w > 1
+    updates as one token, and w - 1 is added to the counts of topics by their probabilities. There is no
+    ``sample_weight``, because the first copy of a document changes the topics for the second. Repeat its row
+    instead.
 
     References
     ----------

@@ -17,12 +17,12 @@ from sktopic.moment_matching._prior import matched_prior, moments_at_start, with
 from sktopic.moment_matching._state import FilteredTopics, FilterState
 
 MATCHES = {"first": FIRST, "second": SECOND, "sum": SUM}
-# Tells the noise at the start from other streams of the seed.
+# Separates the noise of the initial topics from other random streams of the seed.
 TOPICS_KEY = 0x746F70696373
 # Documents between two updates of a prior that is learned.
 GROUP_SIZE = 64
-# Half the width of the uniform noise around one that the initial topics are multiplied by. Equal topics would
-# stay equal, unless the number of topics tells them apart.
+# Half the width of the uniform noise around one that multiplies the initial topics. Equal topics would stay
+# equal unless the number of topics separates them.
 NOISE = 0.5
 
 
@@ -33,7 +33,7 @@ class FilterMethod:
     Attributes
     ----------
     n_components, doc_topic_prior, topic_word_prior, second_moment, shuffle : the parameters
-    form : how the proportions of a document are represented
+    form : representation of the proportions of a document
     """
 
     n_components: int
@@ -50,13 +50,13 @@ class FilterMethod:
     def word_prior(self, n_features):
         return n_features**-0.5 if self.topic_word_prior is None else float(self.topic_word_prior)
 
-    # The state before the first token, and before more of them
+    # The state before the first token and before more tokens
 
     def start(self, n_features, seed):
         return self._first_state(FilterState, self._first_topics(n_features, seed, NOISE), seed)
 
     def _first_state(self, kind, topics, seed, **parts):
-        """The state, of a class of states with these further parts, before the first token."""
+        """Return the state before the first token, of a class of states with these further parts."""
         state = kind(
             topics=topics,
             doc_topic_prior=np.array(check_prior(self.doc_topic_prior, topics.n_topics)),
@@ -82,16 +82,16 @@ class FilterMethod:
         return FilteredTopics.of_means(store, self.word_prior(n_features) * masses)
 
     def check_continuation(self, state):
-        """Raise ValueError for what cannot change once there is a posterior."""
+        """Raise ValueError if a parameter has changed that must not change after the first token."""
         check_number_of_topics(self.n_components, state.topics.n_topics)
         if self.word_prior(state.topics.n_features) != state.topic_word_prior:
             raise ValueError(
-                f"topic_word_prior={self.topic_word_prior!r} differs from {state.topic_word_prior:g}, with "
-                "which training began; set it back, or call fit to start anew."
+                f"topic_word_prior={self.topic_word_prior!r} differs from {state.topic_word_prior:g}, the "
+                "value at the start of training. Set it back, or call fit to start again."
             )
 
     def adopted(self, state):
-        """The state from which training continues with parameters that may have changed."""
+        """Return the state from which training continues, with parameters that may have changed."""
         prior = state.doc_topic_prior
         if not self.learns_prior:
             prior = np.array(check_prior(self.doc_topic_prior, state.topics.n_topics))
@@ -101,7 +101,7 @@ class FilterMethod:
         return state
 
     def grown(self, state, n_words):
-        """The state with more words, which weigh the prior; no array is changed in place."""
+        """Return the state with more words, whose weight is the prior. No array changes in place."""
         # The default depends on the number of words.
         prior = self.word_prior(state.topics.n_features + n_words)
         return replace(state, topics=state.topics.with_words(n_words, prior), topic_word_prior=prior)
@@ -109,15 +109,15 @@ class FilterMethod:
     # Tokens
 
     def most_tokens(self, state):
-        """How many tokens one call of `absorb` may have, > 0."""
+        """Return the largest number of tokens of one call of `absorb`, > 0."""
         return sys.maxsize
 
     def absorb(self, state, tokens, alpha):
-        """The state after more tokens; the topics and alpha, their documents' parameters, change in place."""
+        """Return the state after more tokens. Topics and alpha (of their documents) change in place."""
         return self._filter(tokens, state, alpha, np.ones(1), np.zeros(1))
 
     def _filter(self, tokens, state, alpha, gamma, lag):
-        """The state after tokens, which change topics, alpha, gamma and lag in place."""
+        """Return the state after tokens. Topics, alpha, gamma and lag change in place."""
         marginal = np.array([state.log_marginal_likelihood, state.n_tokens_seen])
         filter_tokens(
             model=self.form.model,
@@ -129,14 +129,14 @@ class FilterMethod:
             gamma=gamma,
             lag=lag,
             marginal=marginal,
-            predictive=np.empty(0),  # not wanted
+            predictive=np.empty(0),  # not needed
         )
         return replace(state, log_marginal_likelihood=float(marginal[0]), n_tokens_seen=float(marginal[1]))
 
     # The prior of the proportions
 
     def end_documents(self, state, alpha, lengths):
-        """The state after documents that were read in order and end here; alpha : their parameters."""
+        """Return the state at the end of documents that were read in order. alpha : their parameters."""
         state = replace(state, n_documents=state.n_documents + len(lengths))
         if self.learns_prior:
             alpha = self.form.under(alpha[lengths > 0], state.moments.n_topics)
@@ -146,7 +146,7 @@ class FilterMethod:
         return state
 
     def with_learned_prior(self, state):
-        """The state after the present group; learning starts anew if the topics in use have changed."""
+        """Return the state after the present group. Learning restarts if the topics in use have changed."""
         if state.moments.n_topics != state.n_in_use:
             return self._learning_anew(state)
         if state.moments.group[-1] == 0.0:
@@ -156,20 +156,20 @@ class FilterMethod:
         return replace(state, moments=moments, doc_topic_prior=prior)
 
     def for_topics_in_use(self, state):
-        """The state whose moments are those of the topics in use."""
+        """Return the state whose moments belong to the topics in use."""
         return state if state.moments.n_topics == state.n_in_use else self._learning_anew(state)
 
     def _learning_anew(self, state):
-        """The state in which learning starts from the present prior of the topics in use."""
+        """Return the state in which learning starts from the present prior of the topics in use."""
         prior = state.prior_in_use if self.learns_prior else np.empty(0)
         return replace(state, moments=moments_at_start(prior))
 
     # New documents
 
     def prediction(self):
-        """The document step with the topics in use, whose number is then fixed."""
+        """Return the document step with the topics in use and their number fixed."""
         return self.step(FIXED_NUMBER, np.ones(1))
 
     def step(self, form, gamma):
-        """The document step with this form of proportions and these probabilities of numbers of topics."""
+        """Return the document step with this form of proportions and probabilities of numbers of topics."""
         return MomentMatchingStep(form, MATCHES[self.second_moment], self.shuffle is not None, gamma)

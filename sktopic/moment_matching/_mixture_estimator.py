@@ -1,4 +1,4 @@
-"""What the estimators with a posterior of the number of topics share."""
+"""Shared parts of the estimators with a posterior of the number of topics."""
 
 import warnings
 from numbers import Real
@@ -26,7 +26,7 @@ class MixtureEstimator(FilterEstimator):
     """Base class of the models with a posterior of the number of topics, 1 to n_components."""
 
     _state: MixtureState
-    # How the proportions of a document are represented.
+    # Representation of the proportions of a document.
     _form: ProportionsForm
 
     _infers_number_of_topics = True
@@ -55,8 +55,8 @@ class MixtureEstimator(FilterEstimator):
     def predict_mixture(self, X: DocumentsLike) -> FloatingArray:
         """Infer the topic proportions of documents, averaged over the number of topics.
 
-        Where `transform` answers under the most probable number of topics, this is the mean of the answers
-        under each number, weighted by ``n_components_posterior_``. `score` predicts with it.
+        `transform` uses the most probable number of topics. This method averages the proportions under all
+        numbers of topics, weighted by ``n_components_posterior_``. `score` uses this average.
 
         Parameters
         ----------
@@ -66,8 +66,8 @@ class MixtureEstimator(FilterEstimator):
         Returns
         -------
         theta : ndarray of shape (n_samples, n_components)
-            Expected proportions of all topics that there may be; rows sum to one. float32 where X is, else
-            float64.
+            Expected proportions of all n_components topics. Rows sum to one. float32 if X is float32,
+            otherwise float64.
         """
 
         def mixture(inference, documents, workers, progress):
@@ -77,7 +77,7 @@ class MixtureEstimator(FilterEstimator):
         return self._answer(X, mixture, "predict_mixture")
 
     def _mixture(self, X, workers, progress):
-        """Proportions of all topics, with the fitted topics and posterior of their number."""
+        """Return proportions of all topics, with the fitted topics and posterior of their number."""
         state, method = self._state, self._method()
         fixed = FixedTopics(
             topics=state.topics.leading(state.topics.n_topics),
@@ -103,7 +103,7 @@ class MixtureEstimator(FilterEstimator):
         if 1 < self.n_components <= self.n_components_:
             warnings.warn(
                 f"{type(self).__name__} finds that n_components={self.n_components} topics, the largest "
-                "number it may choose, are the most probable: the corpus may support more. Fit again with a "
+                "possible number, are the most probable: the corpus may support more. Fit again with a "
                 "larger n_components.",
                 TopicLimitWarning,
                 stacklevel=2,

@@ -15,8 +15,8 @@ from sktopic.moment_matching._numbers import (
 )
 from sktopic.moment_matching._state import MixtureState, NumberPosterior
 
-# Notes of the number of topics: one at each of the first 64 tokens, then about 64 each time that the number
-# of tokens doubles.
+# The number of topics is noted at each of the first tokens, then about 44 times per doubling of the number of
+# tokens: after n tokens the next note is n // NOTES tokens later.
 NOTES = 64
 
 
@@ -33,7 +33,7 @@ class MixtureMethod(FilterMethod):
 
     def start(self, n_features, seed):
         gamma, lag = as_gamma(self._log_prior(self.n_components, n_features))
-        # The number of topics tells topics apart, but those up to the smallest possible number.
+        # The number of topics separates topics, except those up to the smallest possible number.
         topics = self._first_topics(n_features, seed, 0.0 if gamma[0] > 0.0 else NOISE)
         numbers = NumberPosterior(
             gamma=gamma,
@@ -54,12 +54,12 @@ class MixtureMethod(FilterMethod):
         prior = probabilities(*as_gamma(self._log_prior(self.n_components, state.topics.n_features)))
         if not np.array_equal(prior, state.numbers.prior):
             raise ValueError(
-                f"n_components_prior={self.n_components_prior!r} differs from that with which training "
-                "began; set it back, or call fit to start anew."
+                f"n_components_prior={self.n_components_prior!r} differs from the value at the start of "
+                "training. Set it back, or call fit to start again."
             )
 
     def grown(self, state, n_words):
-        """If the prior of the number depends on the number of words, the posterior follows it."""
+        """Update the posterior of the number of topics if its prior depends on the number of words."""
         n_topics, n_before = state.topics.n_topics, state.topics.n_features
         state, numbers = super().grown(state, n_words), state.numbers
         before, after = (self._log_prior(n_topics, n) for n in (n_before, n_before + n_words))
@@ -73,12 +73,12 @@ class MixtureMethod(FilterMethod):
         return state.numbers.next_note - state.numbers.n_tokens
 
     def absorb(self, state, tokens, alpha):
-        """As in FilterMethod; the number of topics is noted when it is time for it."""
+        """See FilterMethod. Note the number of topics when a note is due."""
         numbers, next_note = state.numbers, state.numbers.next_note
         gamma, lag, n_tokens = numbers.gamma.copy(), numbers.lag.copy(), numbers.n_tokens + len(tokens)
         tokens_trace, topics_trace = numbers.tokens_trace, numbers.topics_trace
         is_noted = n_tokens == next_note
-        if is_noted:  # room for the note, before anything changes
+        if is_noted:  # allocate the note before anything changes
             tokens_trace, topics_trace = np.append(tokens_trace, 0.0), np.append(topics_trace, 0)
         state = self._filter(tokens, state, alpha, gamma, lag)
         if is_noted:

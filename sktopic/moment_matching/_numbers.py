@@ -6,13 +6,14 @@ import numpy as np
 
 from sktopic._runtime._arrays import real_numbers
 
-# The prior decays by exp(-rate) a topic. The rate of None was chosen on synthetic data: topics of few words
-# are told apart later, and a steep prior would leave only one of them.
+# The prior decays by exp(-rate) per topic. The rate of None was chosen on synthetic data: with few words,
+# topics separate later, and a steep prior would leave only one of them. The rate makes up for the losses of
+# the triangular filter on its first tokens if there are few topics.
 STEEPEST, WORDS_OF_ONE = 2.0, 100
 RATES = {"uniform": 0.0, "exponential": 1.0}
 # The probability of a number of topics is gamma * 2 ** (-LAG * lag): see _kernels/moments/_token_update.h.
 LAG = 512.0
-# Probabilities that differ by less (relatively) are taken to be equal.
+# Probabilities with a smaller relative difference count as equal.
 TIE = 1e-9
 
 
@@ -41,7 +42,7 @@ def check_number_prior(value, n_components, n_features=WORDS_OF_ONE):
 
 
 def as_gamma(log_prior):
-    """gamma and lag of a distribution with these logarithms, up to a constant."""
+    """Return gamma and lag of a distribution with these logarithms, up to a constant."""
     with np.errstate(under="ignore"):  # improbable numbers of topics add nothing to the sum
         exponent = (log_prior - np.logaddexp.reduce(log_prior)) / np.log(2.0)
     lag = np.where(np.isfinite(exponent), np.floor(-exponent / LAG), 0.0)
@@ -49,18 +50,18 @@ def as_gamma(log_prior):
 
 
 def probabilities(gamma, lag):
-    """The distribution that gamma and lag stand for."""
-    with np.errstate(under="ignore"):  # most numbers of topics are so improbable that they have zero
+    """Return the distribution of gamma and lag."""
+    with np.errstate(under="ignore"):  # most numbers of topics have a probability that underflows to zero
         gamma = gamma * 2.0 ** (-LAG * lag)
         return gamma / gamma.sum()
 
 
 def logarithms(gamma, lag):
-    """The logarithms of the distribution that gamma and lag stand for, up to a constant."""
+    """Return the logarithms of the distribution of gamma and lag, up to a constant."""
     return np.log(gamma) - lag * LAG * np.log(2.0)
 
 
 def most_probable(gamma, lag):
-    """The most probable number of topics; the smallest of those that are equally probable."""
+    """Return the most probable number of topics, the smallest if several are equally probable."""
     posterior = probabilities(gamma, lag)
     return int(np.argmax(posterior >= (1.0 - TIE) * posterior.max())) + 1

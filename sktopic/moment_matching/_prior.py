@@ -1,4 +1,4 @@
-"""Learning the prior of topic proportions from the documents that a filter has finished."""
+"""Learn the prior of topic proportions from documents that a filter has finished."""
 
 from dataclasses import replace
 
@@ -7,16 +7,16 @@ import numpy as np
 from sktopic._topics._prior import LARGEST_LEARNED, SMALLEST_LEARNED
 from sktopic.moment_matching._state import PriorMoments
 
-# Weight of the start, in groups of documents, and the decay of the step size.
+# Weight of the initial prior, in groups of documents, and the decay of the step size.
 START_WEIGHT = 10
 DECAY = 0.65
 
 
 def document_moments(alpha):
-    """Return what each document says about the prior, ndarray of shape (n_documents, n_topics + 2).
+    """Return the moments of each document, ndarray of shape (n_documents, n_topics + 2).
 
-    E[theta_k] of each topic, the sum over topics of E[theta_k^2], and 1. alpha : ndarray of shape
-    (n_documents, n_topics), the Dirichlet posteriors of theta.
+    The columns are E[theta_k] of each topic, the sum over topics of E[theta_k^2], and 1. alpha : ndarray of
+    shape (n_documents, n_topics), the parameters of the Dirichlet posteriors of theta.
     """
     total = alpha.sum(axis=1, keepdims=True)
     mean = alpha / total
@@ -25,20 +25,20 @@ def document_moments(alpha):
 
 
 def moments_at_start(prior):
-    """The PriorMoments of topics with this prior before any document; () if the prior is not learned."""
+    """Return the PriorMoments of this prior before any document; () if the prior is not learned."""
     averages = document_moments(prior[None])[0, :-1] if len(prior) else np.empty(0)
     return PriorMoments(averages=averages, group=np.zeros(len(averages) + 1), n_updates=0)
 
 
 def with_documents(moments, alpha):
-    """The PriorMoments with more documents in the present group; alpha as in `document_moments`."""
-    # Row after row, so that it does not matter where a group is cut.
+    """Return the PriorMoments with more documents in the present group. alpha: see `document_moments`."""
+    # Sum row by row, so that the result does not depend on how a group is split.
     group = np.cumsum(np.vstack([moments.group, document_moments(alpha)]), axis=0)[-1]
     return replace(moments, group=group)
 
 
 def with_group(moments):
-    """The PriorMoments with the present group in the averages; the next group is empty."""
+    """Return the PriorMoments with the present group in the averages, and an empty next group."""
     rho = (START_WEIGHT + moments.n_updates + 1.0) ** -DECAY
     averages = (1.0 - rho) * moments.averages + rho * moments.group[:-1] / moments.group[-1]
     return PriorMoments(
@@ -47,7 +47,7 @@ def with_group(moments):
 
 
 def matched_prior(averages, kind, prior):
-    """The prior whose first topics have these moments (the second in sum).
+    """Return the prior whose first topics have these moments (second moments: their sum).
 
     Topics without averages get the mean of the others. With one topic, the prior does not change.
     """
@@ -56,7 +56,7 @@ def matched_prior(averages, kind, prior):
     if kind == "auto-symmetric":
         mean = np.full(n_topics, 1.0 / n_topics)
     spread = averages[-1] - (mean**2).sum()
-    if n_topics == 1 or not spread > 0.0:  # documents that are all alike would want an infinite prior
+    if n_topics == 1 or not spread > 0.0:  # identical documents would need an infinite prior
         return prior
     total = (1.0 - averages[-1]) / spread
     learned = np.full(len(prior), total / n_topics)

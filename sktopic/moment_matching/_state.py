@@ -1,4 +1,4 @@
-"""What a filter has learned: posteriors of the topics and, in a mixture, of their number."""
+"""The state of a filter: posteriors of the topics and, in a mixture, of their number."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from sktopic.moment_matching._numbers import most_probable, probabilities
 
 @dataclass(frozen=True, eq=False)
 class FilteredTopics(State):
-    """Dirichlet posteriors of the topics, stored word by word; a token changes the row of its word alone.
+    """Dirichlet posteriors of the topics, one row per word. A token changes only the row of its word.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class FilteredTopics(State):
     sums : ndarray of shape (n_topics,)
         Sums of the Dirichlet parameters of each topic.
     spread : ndarray of shape (n_topics,)
-        One less the sum of the squared means.
+        One minus the sum of the squared means.
     """
 
     store: np.ndarray = array(np.float64, "features", "topics")
@@ -31,7 +31,7 @@ class FilteredTopics(State):
 
     @classmethod
     def of_means(cls, store, sums):
-        """The posteriors with these means and sums of parameters."""
+        """Return the posteriors with these means and sums of parameters."""
         spread = 1.0 - by_blocks(np.square, store).sum(axis=0)
         return cls(store=store, scale=np.ones(len(sums)), sums=sums, spread=spread)
 
@@ -44,12 +44,12 @@ class FilteredTopics(State):
         return len(self.sums)
 
     def leading(self, n_topics):
-        """The means of the first topics, a TopicProbabilities."""
+        """Return the means of the first topics, a TopicProbabilities."""
         store = self.store if n_topics == self.n_topics else columns_of(self.store, slice(n_topics))
         return TopicProbabilities(store, self.scale[:n_topics], np.zeros(n_topics))
 
     def with_words(self, n_words, parameter):
-        """The posteriors with more words, each of this Dirichlet parameter; no array is changed in place."""
+        """Return the posteriors with more words of this Dirichlet parameter. No array changes in place."""
         sums = self.sums + n_words * parameter
         store = rows_and_more(self.store, n_words)
         factor = self.scale * self.sums / sums
@@ -66,15 +66,15 @@ class NumberPosterior(State):
     Attributes
     ----------
     gamma, lag : ndarray of shape (n_topics,)
-        The probabilities of 1 to n_topics topics, each with an exponent of its own (see _numbers).
+        The probabilities of 1 to n_topics topics, each with a separate exponent (see _numbers).
     prior : ndarray of shape (n_topics,)
         The probabilities before the first token.
     n_tokens : int
-        Tokens since the start, of any weight.
+        Number of tokens since the start, whatever their weight.
     next_note : int
         The value of n_tokens at which the trace gets its next entry.
     tokens_trace, topics_trace : ndarray of shape (n_notes,)
-        Weights of all tokens seen, and the most probable number of topics at that time.
+        Total weight of the tokens seen, and the most probable number of topics, at each note.
     """
 
     gamma: np.ndarray = array(np.float64, "topics")
@@ -98,7 +98,7 @@ class NumberPosterior(State):
 
 @dataclass(frozen=True, eq=False)
 class PriorMoments(State):
-    """What is known of the prior of the proportions, if it is learned (see _prior).
+    """Moments from which the prior of the proportions is learned (see _prior).
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class PriorMoments(State):
     group : ndarray of shape (n_topics + 2,)
         Sums over the documents of the present group. (1,) if the prior is not learned.
     n_updates : int
-        Groups in the averages.
+        Number of groups in the averages.
     """
 
     averages: np.ndarray = array(np.float64, None)
@@ -121,7 +121,7 @@ class PriorMoments(State):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FilterState(State):
-    """The posterior given all tokens so far. The arrays of the topics are changed in place.
+    """The posterior given all tokens so far. The arrays of the topics change in place.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class FilterState(State):
 
     @property
     def n_in_use(self):
-        """Number of topics in use: the first ones."""
+        """Number of topics in use. They are the first topics."""
         return self.topics.n_topics
 
     @property
@@ -154,13 +154,13 @@ class FilterState(State):
         return self.doc_topic_prior[: self.n_in_use].copy()
 
     def topics_in_use(self):
-        """A TopicProbabilities."""
+        """Return the TopicProbabilities of the topics in use."""
         return self.topics.leading(self.n_in_use)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MixtureState(FilterState):
-    """That of a model with a posterior of the number of topics."""
+    """The state of a model with a posterior of the number of topics."""
 
     numbers: NumberPosterior = part(NumberPosterior)
 

@@ -9,9 +9,9 @@ from sktopic._kernels.moments._matching import MAX_TOKENS, list_tokens, permutat
 from sktopic._runtime._arrays import BLOCK_ENTRIES
 
 NO_KEYS = np.empty(0, dtype=np.uint64)
-# Tokens times parameters of a document between two checks for Ctrl-C: some milliseconds.
+# Work (tokens times parameters of a document) between two checks for Ctrl-C: some milliseconds.
 SLICE_WORK = 5_000_000
-# The same inside a document.
+# The same limit inside a document.
 LONGEST_WORK = 2 * SLICE_WORK
 
 
@@ -34,13 +34,13 @@ class Tokens:
 
     @classmethod
     def in_order(cls, batch, keys=NO_KEYS):
-        """The tokens of one document after the other; keys shuffle those of each document."""
+        """Return the tokens document by document. keys shuffle the tokens of each document."""
         document, word, weight = list_tokens(batch.indptr, batch.cell_word, batch.cell_count, keys)
         return cls(document, batch.words[word], weight, _begins(document))
 
     @classmethod
     def mixed(cls, batch, key):
-        """The tokens of all documents in one random order."""
+        """Return the tokens of all documents in one random order."""
         document, word, weight = list_tokens(batch.indptr, batch.cell_word, batch.cell_count, NO_KEYS)
         order = permutation(key, len(word))
         document = document[order]
@@ -50,20 +50,19 @@ class Tokens:
         return len(self.word)
 
     def part(self, some):
-        """Those of a slice."""
+        """Return the tokens of a slice."""
         return Tokens(self.document[some], self.word[some], self.weight[some], self.begins[some])
 
     def parts(self, size):
-        """Yield parts between which to check for Ctrl-C; size : parameters of a document."""
+        """Yield parts between checks for Ctrl-C. size : number of parameters of a document."""
         length = max(1, SLICE_WORK // size)
         for first in range(0, len(self), length):
             yield self.part(slice(first, first + length))
 
     def document_parts(self, n_documents, size):
-        """Yield parts between which to check for Ctrl-C, and a slice of the documents that end with each.
+        """Yield parts between checks for Ctrl-C, and a slice of the documents that end with each part.
 
-        The tokens are in order. The slice is None for parts of a document that is long by itself, except the
-        last of these.
+        Tokens must be in order. A long document is split into parts; the slice is None for all but the last.
         """
         most = max(1, LONGEST_WORK // size)
         for documents in _slices(self.document, n_documents, size):
@@ -74,7 +73,7 @@ class Tokens:
 
 
 def count_tokens(X):
-    """The number of tokens of documents X, at least."""
+    """Return a lower limit of the number of tokens of documents X."""
     n_tokens = 0.0
     for first in range(0, len(X.data), BLOCK_ENTRIES):
         tokens = np.ceil(X.data[first : first + BLOCK_ENTRIES], dtype=np.float64)
@@ -83,14 +82,14 @@ def count_tokens(X):
 
 
 def _begins(document):
-    """Whether each token is the first of its document, uint8."""
+    """Return whether each token is the first of its document, uint8."""
     begins = np.zeros(len(document), dtype=np.uint8)
     begins[np.unique(document, return_index=True)[1]] = 1
     return begins
 
 
 def _slices(document, n_documents, size):
-    """Slices of documents between two checks for Ctrl-C; document : that of each token, in order."""
+    """Return slices of documents between checks for Ctrl-C. document : document of each token, in order."""
     work = np.cumsum(np.bincount(document, minlength=n_documents)) * size // SLICE_WORK
     bounds = [0, *(np.flatnonzero(np.diff(work)) + 1).tolist(), n_documents]
     return [slice(first, last) for first, last in pairwise(bounds)]

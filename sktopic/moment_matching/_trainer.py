@@ -1,4 +1,4 @@
-"""The pass of a filter over the tokens of a call."""
+"""One pass of a filter over the tokens of a call."""
 
 from dataclasses import dataclass, replace
 
@@ -15,21 +15,21 @@ from sktopic.moment_matching._method import GROUP_SIZE, FilterMethod
 from sktopic.moment_matching._prior import with_documents
 from sktopic.moment_matching._tokens import NO_KEYS, Tokens, count_tokens
 
-# Tell the streams of one seed apart.
+# Keys that separate the random streams of one seed.
 DOCUMENT_KEY = 0x646F63
 CORPUS_KEY = 0x636F72707573
-# Tokens that one random order can have.
+# Largest number of tokens in one random order.
 MOST_MIXED = 2**32
 
 
 @dataclass(frozen=True)
 class Stream:
-    """The documents of a call, in the way their tokens are visited.
+    """The documents of a call and the order of their tokens.
 
     Attributes
     ----------
     documents : Documents, a matrix if is_mixed
-    alpha : (n, size) float64, space for the proportions of the n documents that are read at once: a group,
+    alpha : (n, size) float64, buffer for the proportions of the n documents that are read at once: a group,
         or all documents if is_mixed
     is_mixed : whether the tokens of all documents come in one random order
     """
@@ -39,12 +39,12 @@ class Stream:
     is_mixed: bool
 
     def n_updates(self):
-        """Updates that a call reports to callbacks."""
+        """Return the number of updates that a call reports to callbacks."""
         return 1 if self.is_mixed else max(1, -(-self.documents.n_documents // GROUP_SIZE))
 
 
 def stream_of(documents, method):
-    """The Stream of Documents."""
+    """Return the Stream of Documents."""
     size = method.form.size(int(method.n_components))
     if method.shuffle != "corpus":
         return Stream(documents, np.empty((GROUP_SIZE, size)), is_mixed=False)
@@ -52,14 +52,14 @@ def stream_of(documents, method):
     n_tokens = count_tokens(documents.matrix())
     if n_tokens >= MOST_MIXED:
         raise ValueError(
-            f"shuffle='corpus' with {n_tokens:.0f} tokens in X: fewer than {MOST_MIXED} are allowed; "
-            "call partial_fit with parts of X, or take shuffle='document'."
+            f"shuffle='corpus' with {n_tokens:.0f} tokens in X is invalid: must be fewer than {MOST_MIXED}. "
+            "Call partial_fit with parts of X, or set shuffle='document'."
         )
     return Stream(documents, np.empty((documents.n_documents, size)), is_mixed=True)
 
 
 def filter_stream(model, method, stream, tasks):
-    """Update the state of a model by the tokens of a Stream; an interrupted call keeps what it has seen.
+    """Update the state of a model by the tokens of a Stream. An interrupted call keeps the tokens seen.
 
     tasks : FitTasks
     """
@@ -77,7 +77,7 @@ def filter_stream(model, method, stream, tasks):
 
 @dataclass(frozen=True)
 class _Call:
-    """A call that trains a model. Each step of it is complete when Ctrl-C or a reader sees the state.
+    """A call that trains a model. Ctrl-C and readers see the state only after complete steps.
 
     Attributes
     ----------
@@ -93,11 +93,11 @@ class _Call:
     monitor: FitMonitor
 
     def filter_in_order(self, documents, alpha):
-        """Document by document, until a callback asks to end."""
+        """Filter document by document until a callback asks to stop."""
         for X in documents.blocks():
             reader, first = DocumentReader(X), 0
             while first < X.shape[0]:
-                # Groups end at the same documents whatever the number of calls and blocks.
+                # Groups end at the same documents for any number of calls and blocks.
                 n_left = GROUP_SIZE - self.model._state.n_documents % GROUP_SIZE
                 last = min(first + n_left, X.shape[0])
                 self.tasks.begin_update()
@@ -122,7 +122,7 @@ class _Call:
                     model._state = method.end_documents(model._state, alpha[ended], batch.lengths[ended])
 
     def _absorb(self, tokens, alpha):
-        """Set the state after each call that changes the topics: an error in the next one leaves it whole."""
+        """Set the state after each call of `absorb`, so that an error in the next call leaves it intact."""
         model, method, first = self.model, self.method, 0
         while first < len(tokens):
             last = min(len(tokens), first + method.most_tokens(model._state))
@@ -130,7 +130,7 @@ class _Call:
             first = last
 
     def filter_mixed(self, X, alpha):
-        """The tokens of all documents X in one random order."""
+        """Filter the tokens of all documents X in one random order."""
         model, method, n_documents = self.model, self.method, X.shape[0]
         self.tasks.begin_update()
         model._check_undisturbed()
@@ -148,7 +148,7 @@ class _Call:
         self.tasks.end_update()
 
     def _learn_prior(self, reader, n_documents):
-        """Infer all documents again, with topics held fixed, and learn the prior group by group."""
+        """Infer all documents again with fixed topics, and learn the prior group by group."""
         model, method = self.model, self.method
         with updating(model):
             model._state = method.for_topics_in_use(model._state)
