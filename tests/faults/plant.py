@@ -208,16 +208,19 @@ def is_python(path, text):
     return True
 
 
-def draws(seed, n_faults):
-    """Faults in the order in which they are tried: parts by their share, then a kind, then a place."""
+def draws(seed, under=""):
+    """Faults in the order in which they are tried: parts by their share, then a kind, then a place.
+
+    under : regular expression that paths match from their start
+    """
     rng = random.Random(seed)
     paths = [Path(line) for line in git("ls-files", "sktopic").decode().split()]
     by_part = {part: {} for part in PARTS}
     for path in paths:
-        if path.suffix in CODE and path.name not in NO_CODE:
+        if path.suffix in CODE and path.name not in NO_CODE and re.match(under, str(path)):
             for fault in faults_of(path):
                 by_part[part_of(path)].setdefault(fault.kind, []).append(fault)
-    order = [part for part, share in PARTS.items() for _ in range(share)]
+    order = [part for part, share in PARTS.items() if by_part[part] for _ in range(share)]
     rng.shuffle(order)
     while True:
         for part in order:
@@ -405,6 +408,7 @@ def main():
     parser.add_argument("--scratch", type=Path, required=True, help="folder of the copy and the results")
     parser.add_argument("--faults", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--under", default="", help="regular expression for the start of paths")
     parser.add_argument("--earlier", metavar="REVISION", help="whose tests to run on what is not caught")
     parser.add_argument("--near", action="store_true", help="run only the tests that concern a fault most")
     parser.add_argument("--workers", default="0", help="processes for the tests that come last")
@@ -418,7 +422,7 @@ def main():
     if options.table:
         return table([result for result in results if result["compiled"]])
     if options.list:
-        for _, (part, fault) in zip(range(options.faults), draws(options.seed, options.faults)):
+        for _, (part, fault) in zip(range(options.faults), draws(options.seed, options.under)):
             print(f"{part:10} {fault.kind:13} {fault.key}")
         return None
     options.scratch.mkdir(parents=True, exist_ok=True)
@@ -430,7 +434,7 @@ def main():
     share, n_shares = map(int, options.share.split("/"))
     n_planted = 0
     seen = set()
-    for part, fault in draws(options.seed, options.faults):
+    for part, fault in draws(options.seed, options.under):
         if n_planted == options.faults // n_shares:
             break
         if fault.key in seen:
