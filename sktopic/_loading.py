@@ -1,4 +1,4 @@
-"""Reading models that were saved."""
+"""Load saved models."""
 
 from os import PathLike
 from typing import Any, Literal
@@ -10,25 +10,25 @@ CLASSES = {name: getattr(family, name) for family in (lda, hdp, moment_matching)
 
 
 def load(path: str | PathLike[str], *, mmap_mode: Literal["r"] | None = None, verify: bool = True) -> Any:
-    """Return the model that `save` of an estimator has written to a file.
+    """Return the model that an estimator's `save` wrote to a file.
 
-    It answers and goes on training as the model that was saved, to the last bit. Files can come from
-    anywhere: nothing in them is executed, only the estimators of this package are made, and sizes, types and
-    checksums are compared before anything is used. That the numbers are good ones no check can tell.
+    The model gives the same results as the saved one, also in further training, to the last bit. Loading
+    runs no code from the file and creates only estimators of this package, so files may come from anywhere.
+    Sizes, types and checksums are checked, but no check can tell whether the numbers are good.
 
     Read more in :doc:`/guide/saving`.
 
     Parameters
     ----------
     path : str or path-like
-        The file. There is no way to read a model from an open file.
+        Path of the file. Open files are not supported.
     mmap_mode : {'r', None}, default=None
-        'r' maps the fitted arrays into memory, read-only, instead of reading them: pages are read when they
-        are used, and processes that serve the same file share them. `partial_fit` first copies the arrays
-        that it changes. The file may be replaced or deleted meanwhile, but not changed in place.
+        If 'r', the fitted arrays are mapped into memory, read-only. Pages are read on use, and processes
+        share them. `partial_fit` copies the arrays that it changes. The file may be replaced or deleted while
+        it is mapped, but not modified in place.
     verify : bool, default=True
-        False skips the digests of arrays that are mapped, for which the file is read once. All else is
-        checked.
+        If False, the digests of mapped arrays are not verified, which saves one read of the file. All other
+        checks remain.
 
     Returns
     -------
@@ -38,8 +38,8 @@ def load(path: str | PathLike[str], *, mmap_mode: Literal["r"] | None = None, ve
     Raises
     ------
     ValueError
-        If the file is not one of a model, is damaged, or was written by a later version whose files this one
-        cannot read; the message says what was found. Also for another value of mmap_mode.
+        If the file is not a model, is damaged, or was written by a later version that this version cannot
+        read (the message states which), or if mmap_mode is invalid.
     OSError
         If the file cannot be read.
 

@@ -137,7 +137,7 @@ def failing_at(n, kind=OSError):
 def test_checkpoints_of_other_models_or_documents_are_refused(tmp_path):
     files = {"checkpoint": f"file://{tmp_path}/a", "checkpoint_every": 4}
     here(X=X[:1000], **files)
-    with pytest.raises(ValueError, match="resume=True goes on"):
+    with pytest.raises(ValueError, match="resume=True continues"):
         here(X=X[:1000], **files)
     with pytest.raises(ValueError, match="another model: parameter batch_size is 120 there and 50 here"):
         here(clone(MODEL).set_params(batch_size=50), X[:1000], resume=True, **files)

@@ -80,7 +80,7 @@ def read_uci(docword: File, vocab: File | None = None) -> CountsAndWords:
     Notes
     -----
     The file is parsed and decompressed in blocks. If lines are sorted by document, memory beyond the
-    result is needed for one block only. The sizes in the header do not allocate memory.
+    result is needed for one block only. Memory grows with the entries in the file, not with the header's sizes.
 
     Limits, far above the corpora in use:
 

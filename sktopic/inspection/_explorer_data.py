@@ -164,7 +164,7 @@ def topics_of_words(components, shares, words):
 def few_periods(dates, freq, n_documents):
     """Return the names of the periods, and the period of each document.
 
-    If freq is None, the shortest frequency that gives few periods is used for dates.
+    If freq is None, dates are grouped into the shortest periods of which there are few.
     """
     periods, codes = periods_of(dates, freq, n_documents)
     if freq is None and periods.dtype.kind == "M":

@@ -91,9 +91,9 @@ def topics_over_time(
     - Intervals use Student's t with m - 1 degrees of freedom on the logit scale and stay within 0 and 1. They
       cover variation between documents; topics and proportions are treated as known.
     - With few documents, intervals are too short if a topic fills some documents and is absent from the
-      others. In simulations with 30 documents of unequal length, 95% intervals contained the true share in 91 to 95 of 100 cases for
-      symmetric Dirichlet proportions. For a topic with mean proportion 0.02 and nearly all its tokens in a
-      fiftieth of the documents, they did so in 70 to 77.
+      others. In simulations with 30 documents of unequal length, intervals of level 0.95 contained the true
+      share in 91 to 95 of 100 cases for symmetric Dirichlet proportions. For a topic with mean proportion
+      0.02 and nearly all its tokens in a fiftieth of the documents, they did so in 70 to 77.
     - The prior shrinks the proportions of short documents, and so their shares.
 
     References

@@ -258,7 +258,8 @@ def left_to_right(
         'wallach', used by published comparisons: product over positions of the mean over particles; the
         topics of earlier tokens are resampled before each position. It is biased and converges to the true
         value as n_resampling grows. 'unbiased': mean over particles of the product over positions, without
-        resampling; an unbiased estimate of the probability of a document that varies more on long ones.
+        resampling. Its exponential is an unbiased estimate of a document's probability, but varies more for
+        long documents.
     n_particles : int, default=20
         Number of particles.
     n_resampling : int, default=1
