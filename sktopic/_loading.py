@@ -12,9 +12,9 @@ CLASSES = {name: getattr(family, name) for family in (lda, hdp, moment_matching)
 def load(path: str | PathLike[str], *, mmap_mode: Literal["r"] | None = None, verify: bool = True) -> Any:
     """Return the model that an estimator's `save` wrote to a file.
 
-    The model gives the same results as the saved one, also in further training, to the last bit. Loading
-    runs no code from the file and creates only estimators of this package, so files may come from anywhere.
-    Sizes, types and checksums are checked, but no check can tell whether the numbers are good.
+    Results, also of further training, are identical to those of the saved model to the last bit. Files may
+    come from anywhere: loading runs no code from them, creates only estimators of this package, and checks
+    sizes, types and checksums. No check can tell whether the numbers are good.
 
     Read more in :doc:`/guide/saving`.
 
@@ -38,8 +38,7 @@ def load(path: str | PathLike[str], *, mmap_mode: Literal["r"] | None = None, ve
     Raises
     ------
     ValueError
-        If the file is not a model, is damaged, or was written by a later version that this version cannot
-        read (the message states which), or if mmap_mode is invalid.
+        If the file is not a model, is damaged, or needs a later version, or if mmap_mode is invalid.
     OSError
         If the file cannot be read.
 

@@ -152,7 +152,7 @@ class TopicNumberCurve:
         Parameters
         ----------
         fig : matplotlib Figure or SubFigure, default=None
-            Figure to plot into. If None, a new figure is made.
+            Figure to plot into. If None, a new figure.
 
         Returns
         -------
@@ -294,13 +294,13 @@ def topic_number_curve(
     -----
     - A pipeline is fitted as a whole each time. If its ``memory`` is set, its first steps are fitted once per
       fold.
-    - Scores are compared fold by fold, because the difficulty of a fold is common to all numbers of topics.
-    - The standard error of a mean over folds is s * sqrt(1 / n_folds + n_test / n_train), with s the standard
-      deviation over the folds. The second term accounts for documents that training sets share (Nadeau and
-      Bengio). The error includes the effect of the seed, which differs between folds.
-    - The one-standard-error rule (Breiman et al.) takes the smallest model whose mean score is at most one
-      standard error below the best. The best mean alone often has more topics than needed, because spare
-      topics cost little.
+    - Scores are compared fold by fold, because folds differ in difficulty.
+    - The standard error of a mean over folds is s * sqrt(1 / n_folds + n_test / n_train), where s is the
+      standard deviation over the folds. The second term accounts for documents that training sets share
+      (Nadeau and Bengio). The error includes the effect of the seed, which differs between folds.
+    - The one-standard-error rule (Breiman et al.) takes the smallest model with a mean score at most one
+      standard error below the best. The best mean often has more topics than needed, because spare topics
+      cost little.
 
     References
     ----------

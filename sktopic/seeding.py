@@ -121,8 +121,8 @@ def seed_prior(
     Raises
     ------
     ValueError
-        If words are unknown (the message names them), feature names are repeated, topics are out of range,
-        there are more groups than topics, a group has no words, or a parameter is out of range.
+        If words are unknown (the message names them), feature names are repeated, a group has no words, there
+        are more groups than topics, or a topic or parameter is out of range.
     TypeError
         If groups is not a mapping, or words or feature_names are not a sequence of words.
 

@@ -28,7 +28,7 @@ PIECES_OF_TASK = 64
 
 
 class BlockError(ValueError):
-    """A block of X is not a valid count matrix, or could not be computed. The message names the block."""
+    """A block of X, which the message names, is invalid or could not be computed."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Documents:
     handles: tuple[Any, ...]
 
     def window(self, tasks, name, ranges, key, number):
-        """Return a task that returns the documents of some ranges, each within a piece, in random order.
+        """Return a task for the documents of some ranges, each within a piece.
 
-        key : key of the order, or None for the original order
+        key : key of a random order, or None for the original order
         """
         size = self.n_documents if len(self.handles) == 1 else BLOCK_SIZE
         pieces = [first // size for first, _ in ranges]
@@ -103,7 +103,7 @@ def is_collection(X):
 
 def blocks_to_compute(X):
     """Return the blocks of X in order: delayed objects, futures or matrices; TypeError if it has none."""
-    # Check the type: a delayed object seems to have any attribute. An item of a bag is a single object.
+    # Check types: a delayed object seems to have any attribute. An item of a bag is one object.
     if is_collection(X) and (hasattr(type(X), "numblocks") or hasattr(type(X), "map_partitions")):
         if hasattr(X, "numblocks"):
             if X.ndim != 2:
@@ -130,7 +130,7 @@ def _is_block(block):
 
 
 def computed_blocks(X, tasks):
-    """Return the computed blocks of X (not a corpus or matrix): futures on a cluster, else matrices."""
+    """Return the computed blocks of X: futures on a cluster, else matrices."""
     blocks = blocks_to_compute(X)
     if tasks.client is None:
         return [_computed_here(block, i) for i, block in enumerate(blocks)]
@@ -194,7 +194,7 @@ def _not_computed(number, error):
 
 
 def rows_in_parts(ends, first, last):
-    """Locate rows first to last in consecutive parts: number of the part, first and last row within it.
+    """Locate rows first to last in parts: the number of each part, first and last row within it.
 
     ends : 0, followed by the end of each part
     """

@@ -29,10 +29,10 @@ MOST_LANES = 4096
 class DaskTopicModel(BaseEstimator):
     """Train a topic model on a Dask cluster.
 
-    Documents are divided among lanes. All lanes start from the same topics, and each trains on its own
-    mini-batches. After every `merge_every` mini-batches, the updates of all lanes are merged. Lanes belong
-    to the model, not to the workers. The result is identical to the last bit for any number of workers, for
-    threads and processes, after workers have died, and without a cluster (``client=False``).
+    Documents are divided among lanes. Each lane trains on its own mini-batches from the same topics, and
+    their updates are merged after every `merge_every` mini-batches. Lanes belong to the model, not to the
+    workers. Results are identical to the last bit for any number of workers, threads and processes, after
+    workers have died, and without a cluster (``client=False``).
 
     Parameters
     ----------
@@ -43,11 +43,10 @@ class DaskTopicModel(BaseEstimator):
     n_lanes : int from 1 to 4096, default=8
         Number of lanes. Choose at least the number of threads of the cluster.
     merge_every : int or "auto", default="auto"
-        Number of mini-batches per lane between merges. "auto" starts with few, while topics form, and
-        increases the number later.
+        Number of mini-batches per lane between merges. "auto" increases it from few, while topics form.
     checkpoint : str, path-like or None, default=None
-        Folder or fsspec address, such as ``"s3://bucket/folder"``, for checkpoints of the training state.
-        All workers and this process must be able to access it.
+        Folder or fsspec address, such as ``"s3://bucket/folder"``, for checkpoints. All workers and this
+        process must have access to it.
     checkpoint_every : int, default=16
         Number of merges between checkpoints, or between copies in `scratch` without `checkpoint`. At most
         this number of merges is repeated after a worker dies, or after `resume`.
@@ -60,8 +59,8 @@ class DaskTopicModel(BaseEstimator):
         Client of the cluster. If None, the current client. If False, all tasks run in this process. The
         client is not pickled.
     scratch : str, path-like or None, default=None
-        Folder or fsspec address for temporary files. All workers and this process must be able to access it.
-        If None, Dask's ``temporary-directory``, or the temporary folder of the system.
+        Folder or fsspec address for temporary files, with the same access. If None, Dask's
+        ``temporary-directory``, or the temporary folder of the system.
     verbose : int, default=0
         If positive, training shows a progress bar.
 
@@ -135,10 +134,10 @@ class DaskTopicModel(BaseEstimator):
         Parameters
         ----------
         X : corpus on disk, dask array, dask bag, or list of delayed blocks
-            Word counts. A dask array may have sparse or dense blocks with unknown numbers of rows. Partitions
-            of a bag are matrices or contain matrices. Workers open a corpus on disk
-            (`sktopic.datasets.open_corpus`) themselves. For parquet files, see `read_parquet`. With
-            ``client=False``, X may also be a matrix in memory.
+            Word counts. Blocks of a dask array may be sparse or dense, with unknown numbers of rows.
+            Partitions of a bag are matrices or contain matrices. For a corpus on disk, see
+            `sktopic.datasets.open_corpus`; for parquet files, `read_parquet`. With ``client=False``, X may
+            also be a matrix in memory.
         y : None
             Ignored.
 
@@ -150,9 +149,9 @@ class DaskTopicModel(BaseEstimator):
         Raises
         ------
         ValueError
-            If the estimator or a parameter does not support lanes, a parameter is out of range, a block of X
-            is not a valid count matrix, or a checkpoint is damaged or belongs to another model or other
-            documents. The message names the block or file.
+            If the estimator or a parameter does not support lanes, or a parameter is out of range. Also if a
+            block of X is not a valid count matrix, or a checkpoint is damaged or belongs to another model or
+            other documents; the message names the block or file.
         RuntimeError
             If the scheduler or all workers are lost and do not return.
         """

@@ -12,8 +12,8 @@ from sktopic._training._minibatches import SHUFFLE_KEY
 from sktopic.dask._blocks import rows_in_parts
 from sktopic.dask._state import Round
 
-# The choice "auto": the number of mini-batches is a share of those before. Lanes stay close to each other
-# while topics form, and seldom wait for each other later (benchmarks/lanes.py).
+# "auto": the number of mini-batches is a share of those before. Lanes stay close to each other while topics
+# form, and seldom wait for each other later (benchmarks/lanes.py).
 GROWTH = 16
 MOST_STEPS = 128
 # Number of rounds that are submitted ahead of the round that the client waits for.

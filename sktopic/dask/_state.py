@@ -74,7 +74,7 @@ class MergedState:
 
     Attributes
     ----------
-    start : the RoundStart, or its task, which ends when the rows are merged
+    start : the RoundStart, or its task that ends after the merge
     rows : tasks of the rows of each shard
     bounds : the shards (see shards_of)
     """

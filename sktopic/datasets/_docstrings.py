@@ -63,8 +63,7 @@ def load_docstrings(
     Parameters
     ----------
     min_words : int, default=20
-        Minimum number of words per document, counted after `remove` is applied. A word is a run of at
-        least two letters.
+        Minimum number of words per document after `remove`. A word is a run of at least two letters.
     remove : tuple of str, default=("examples", "headers", "references")
         Parts to strip from the texts. The default leaves mostly prose; ``()`` leaves the texts unchanged.
 
@@ -99,8 +98,8 @@ def load_docstrings(
     -----
     Texts depend on the installed versions, so compare results only between runs with the same `DESCR`.
 
-    - An object or text with several public names is kept once, under the name with the fewest dots. Ties
-      go to the first name in alphabetical order.
+    - An object or text with several public names is kept once, under the name with the fewest dots; ties go
+      to the alphabetically first.
     - Left out: names that start with an underscore, test modules, features that need an opt-in import,
       generated ``set_{method}_request`` methods, and modules that cannot be imported.
 

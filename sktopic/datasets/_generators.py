@@ -42,7 +42,7 @@ def make_bars(
     doc_length : int, default=100
         Number of words per document.
     doc_topic_prior : float or array-like of shape (2 * size,), default=0.1
-        Parameters of the Dirichlet distribution of topic proportions, > 0 (alpha in the literature).
+        Dirichlet parameters of the topic proportions, > 0 (alpha in the literature).
         Small values overlay few bars.
     random_state : int, RandomState instance or None, default=None
         Seed. Pass an int to draw the same documents at each call.
@@ -111,12 +111,11 @@ def make_lda_documents(
     n_components : int, default=10
         Number of topics (K). Ignored if `components` is given.
     mean_length : float, default=60
-        Mean of the Poisson distribution of document lengths, >= 0. If it is small, some documents have no
-        words; they are kept as empty rows.
+        Mean of the Poisson distribution of document lengths, >= 0. Documents without words are empty rows.
     doc_topic_prior : float or array-like of shape (n_components,), default=0.1
-        Parameters of the Dirichlet distribution of topic proportions, > 0 (alpha in the literature).
+        Dirichlet parameters of the topic proportions, > 0 (alpha in the literature).
     topic_word_prior : float or array-like of shape (n_features,), default=0.05
-        Parameters of the Dirichlet distribution of topics, > 0 (eta or beta in the literature). Small
+        Dirichlet parameters of the topics, > 0 (eta or beta in the literature). Small
         values give topics of few words. Ignored if `components` is given.
     components : array-like of shape (n_components, n_features), default=None
         Topic-word probabilities; each row sums to one. If None, topics are drawn.
@@ -187,9 +186,8 @@ def make_hdp_documents(
 ) -> Bunch:
     """Draw documents from a hierarchical Dirichlet process over topics.
 
-    Topic weights come from the stick-breaking construction. Topic proportions of documents come from a
-    Dirichlet process centered at these weights, and topics from a Dirichlet distribution [1]_. The number
-    of topics is random.
+    Topic weights come from the stick-breaking construction, topic proportions from a Dirichlet process
+    centered at these weights, and topics from a Dirichlet distribution [1]_. The number of topics is random.
 
     Parameters
     ----------
@@ -206,7 +204,7 @@ def make_hdp_documents(
         Concentration of the proportions of a document around the weights, > 0 (alpha_0 in the literature).
         The number of topics in a document grows with it.
     topic_word_prior : float or array-like of shape (n_features,), default=0.05
-        Parameters of the Dirichlet distribution of topics, > 0 (eta or beta in the literature).
+        Dirichlet parameters of the topics, > 0 (eta or beta in the literature).
     max_components : int, default=1000
         Maximum number of sticks.
     random_state : int, RandomState instance or None, default=None
@@ -220,13 +218,11 @@ def make_hdp_documents(
         components : ndarray of shape (n_components, n_features)
             Topic-word probabilities of the topics that occur in the documents, heaviest first.
         topic_weights : ndarray of shape (n_components,)
-            Corpus-level weights of these topics as drawn. The remaining mass belongs to topics that do not
-            occur.
+            Corpus-level weights of these topics. The remaining mass belongs to topics that do not occur.
         doc_topic_prior : ndarray of shape (n_components,)
             ``doc_concentration * topic_weights``: the Dirichlet parameters of the proportions.
         doc_topic_distr : ndarray of shape (n_samples, n_components)
-            Topic proportions of each document, restricted to the topics that occur and rescaled to sum to
-            one.
+            Topic proportions of each document, rescaled over these topics to sum to one.
 
     See Also
     --------

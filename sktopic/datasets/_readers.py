@@ -72,15 +72,12 @@ def read_uci(docword: File, vocab: File | None = None) -> CountsAndWords:
     Raises
     ------
     ValueError
-        If a file violates the format, is damaged or exceeds a limit (see Notes). The message names the
-        file and, if possible, the line.
-    OSError
-        If a file cannot be opened or read.
+        If a file violates the format or exceeds a limit (see Notes). The message names file and line.
 
     Notes
     -----
-    The file is parsed and decompressed in blocks. If lines are sorted by document, memory beyond the
-    result is needed for one block only. Memory grows with the entries in the file, not with the header's sizes.
+    If lines are sorted by document, memory beyond the result is needed for one block only. Memory grows with
+    the entries in the file, not with the sizes in the header.
 
     Limits, far above the corpora in use:
 
@@ -137,15 +134,14 @@ def read_ldac(path: File, vocab: File | None = None, n_features: int | None = No
     Raises
     ------
     ValueError
-        If a file violates the format, is damaged or exceeds a limit (see Notes), or if `vocab` contradicts
-        `n_features`. The message names the file and, if possible, the line.
-    OSError
-        If a file cannot be opened or read.
+        If a file violates the format or exceeds a limit (see Notes), or if `vocab` contradicts
+        `n_features`. The message names file and line.
 
     Notes
     -----
-    The file is parsed and decompressed in blocks. Beyond the result, memory is needed for one block or one
-    document only. Limits, far above the corpora in use:
+    Memory beyond the result is needed for one block or one document only.
+
+    Limits, far above the corpora in use:
 
     - 2**31 - 1 for a count and for the number of entries;
     - 2**24 words;
@@ -188,9 +184,9 @@ def read_ldac(path: File, vocab: File | None = None, n_features: int | None = No
 def iter_uci(docword: File) -> Iterator[Counts]:
     """Iterate over a corpus in the UCI bag-of-words format, block by block.
 
-    Memory is needed for one block and for the longest document. `iter_uci` differs from `read_uci` in its
-    limits: there may be more than 2**31 - 1 entries, but lines must be sorted by document. A document
-    number may exceed the number of preceding entries by at most 10,000,001.
+    Memory is needed for one block and the longest document. Unlike in `read_uci`, lines must be sorted by
+    document, and there may be more than 2**31 - 1 entries. A document number may exceed the number of
+    preceding entries by at most 10,000,001.
 
     Parameters
     ----------
@@ -206,10 +202,8 @@ def iter_uci(docword: File) -> Iterator[Counts]:
     Raises
     ------
     ValueError
-        If the file violates the format, is damaged, is not sorted, or exceeds these limits or the others
-        of `read_uci`. The message names the file and, if possible, the line.
-    OSError
-        If the file cannot be opened or read.
+        If the file violates the format, is not sorted, or exceeds these limits or the others of `read_uci`.
+        The message names file and line.
 
     See Also
     --------
@@ -240,8 +234,8 @@ def iter_matrix_market(path: File) -> Iterator[Counts]:
     """Iterate over a corpus in the MatrixMarket format, block by block.
 
     The matrix is in coordinate format, "integer general" or "real general", with one row per document and
-    integer values. gensim and `scipy.io.mmwrite` write such files. Memory is needed for one block and for
-    the longest document. Entries must be sorted by row; `scipy.io.mmread` reads other files at once.
+    integer values, as written by gensim and `scipy.io.mmwrite`. Entries must be sorted by row;
+    `scipy.io.mmread` reads other files at once. Memory is needed for one block and the longest document.
 
     Parameters
     ----------
@@ -257,10 +251,8 @@ def iter_matrix_market(path: File) -> Iterator[Counts]:
     Raises
     ------
     ValueError
-        If the file violates the format, is damaged, is not sorted, or exceeds the limits of `iter_uci`.
-        The message names the file and, if possible, the line.
-    OSError
-        If the file cannot be opened or read.
+        If the file violates the format, is not sorted, or exceeds the limits of `iter_uci`. The message
+        names the file and, if known, the line.
 
     See Also
     --------
@@ -289,8 +281,8 @@ def iter_matrix_market(path: File) -> Iterator[Counts]:
 def iter_ldac(path: File, n_features: int) -> Iterator[Counts]:
     """Iterate over a corpus in the format of LDA-C, block by block.
 
-    Memory is needed for one block and for the longest document. Unlike in `read_ldac`, there may be more
-    than 2**31 - 1 entries.
+    Memory is needed for one block and the longest document. Unlike in `read_ldac`, there may be more than
+    2**31 - 1 entries.
 
     Parameters
     ----------
@@ -308,10 +300,8 @@ def iter_ldac(path: File, n_features: int) -> Iterator[Counts]:
     Raises
     ------
     ValueError
-        If the file violates the format, is damaged or exceeds the other limits of `read_ldac`. The message
-        names the file and, if possible, the line.
-    OSError
-        If the file cannot be opened or read.
+        If the file violates the format or exceeds the other limits of `read_ldac`. The message names the
+        file and, if known, the line.
 
     See Also
     --------

@@ -96,11 +96,10 @@ def fetch_bag_of_words(
 
     Notes
     -----
-    - Verification: no checksums are published for these files. The header, the body, the vocabulary and
-      the table above must agree before a file gets its final name.
-    - Cache: if the folder is writable, the parsed counts are kept next to the files as a corpus on disk.
-      Later calls read only this corpus, so you may delete the downloaded files. If the corpus is damaged,
-      the files are parsed again.
+    - No checksums are published. Instead, the header, the body, the vocabulary and the table above must
+      agree before a file gets its final name.
+    - If the folder is writable, the parsed counts are kept there as a corpus on disk. Later calls read only
+      this corpus, so you may delete the downloaded files. A damaged corpus is rebuilt from them.
     - Several processes may call the function at once. A killed process may leave a folder whose name
       starts with a dot; you may delete it.
     - The collection "pubmed" needs about 4 GB of memory and some minutes of parsing.

@@ -39,8 +39,8 @@ def estimate_effect(
 ) -> "DataFrame":
     """Regress topic proportions on covariates, with the uncertainty of the proportions.
 
-    The proportions of each document are drawn several times from their posterior. Each set of draws is
-    regressed on the covariates by least squares. The results are pooled by Rubin's rules [1]_.
+    The proportions are drawn several times from their posterior. Each set of draws is regressed on the
+    covariates by least squares, and the results are pooled by Rubin's rules [1]_.
 
     Read more in :doc:`/guide/uncertainty`.
 
@@ -85,9 +85,9 @@ def estimate_effect(
     - Standard errors within a set of draws are robust to unequal variances (HC3, [2]_). The pooled t
       distribution has the degrees of freedom of Barnard and Rubin [3]_.
     - The draws are kept in memory: 8 bytes per document, draw and topic.
-    - The prior of the model ignores the covariates and shrinks the proportions of short documents. Effects
-      are too small: by about a fifth with 10 words per document, by a few percent with 100 words.
-    - Topics are held fixed. To see how the effects depend on the topics, repeat with other seeds.
+    - The prior ignores the covariates and shrinks effects: by about a fifth with 10 words per document, by
+      a few percent with 100 words.
+    - Topics are held fixed. Repeat with other seeds to see how effects depend on them.
 
     References
     ----------
@@ -244,7 +244,7 @@ def plot_effects(
     topics : array-like of int, default=None
         Topics to plot. If None, all topics.
     ax : matplotlib Axes, default=None
-        Axes to plot into. If None, a new figure is made.
+        Axes to plot into. If None, a new figure.
 
     Returns
     -------

@@ -51,8 +51,8 @@ _ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 class Explorer:
     """HTML page on the topics of a model, made by `explore`.
 
-    A notebook shows the page in a frame if it is the last value of a cell. The page is one HTML file that
-    loads nothing: its content security policy forbids network access.
+    A notebook displays it in a frame. The page is one HTML file; its content security policy forbids network
+    access.
 
     Parameters
     ----------
@@ -126,10 +126,10 @@ def explore(
 ) -> Explorer:
     """Explore the topics of a model in a browser: words, documents, a map, trends and groups.
 
-    The page shows a map of topics and the words of the selected topic by relevance. Below, it lists similar
-    topics and the documents of the topic; each word has the color of its most probable topic. You can search
-    words, topics and documents. With dates or groups, the page shows the shares of the topic in them. It
-    supports keyboards, screen readers, phones and dark mode.
+    The page shows a map of topics. For the selected topic, it shows words by relevance, similar topics, its
+    documents, and its shares by date or group. Words in documents have the color of their most probable
+    topic. You can search words, topics and documents. The page supports keyboards, screen readers, phones
+    and dark mode.
 
     Read more in :doc:`/guide/inspection`.
 
@@ -150,9 +150,9 @@ def explore(
     groups : array-like of shape (n_samples,), default=None
         Group of each document, such as its source or label.
     freq : str or pandas DateOffset, default=None
-        Length of a period, as in `topics_over_time`. If None, each integer or date is a period. If more than
-        60 dates differ, periods are the shortest of days, weeks, months, quarters, years and decades that
-        give at most 60 periods.
+        Length of a period, as in `topics_over_time`. If None, each distinct integer or date is a period. More
+        than 60 dates are grouped by the shortest of days, weeks, months, quarters, years and decades that
+        gives at most 60 periods.
     title : str, default="Topics"
         Title of the page.
     n_words : int, default=30
@@ -187,8 +187,8 @@ def explore(
       mean of the topics, weighted by their shares of tokens. A slider sets lambda.
     - The map approximates the Hellinger distances of `topic_similarity` by metric multidimensional scaling.
       It starts from the classical solution; overlapping circles are then pushed apart.
-    - The probability that a word of a document belongs to a topic is proportional to the proportion of the
-      topic in the document times the probability of the word in the topic.
+    - A word in a document is most probably of the topic with the largest product of topic proportion and
+      word probability.
     - The page holds up to n_documents documents per topic, 20,000 searchable words with up to three topics
       each, and 60 groups with most tokens. Without texts, it holds the 45 to 300 most frequent words of a
       document (fewer beyond 1000 documents). The size for 100 topics, 20,000 words and 1000 documents is

@@ -59,12 +59,12 @@ def plot_topics(
     n_columns : int, default=4
         Number of panels per row.
     fig : matplotlib Figure or SubFigure, default=None
-        Figure to plot into. If None, a new figure is made that fits the panels.
+        Figure to plot into. If None, a new figure.
 
     Returns
     -------
     fig : matplotlib Figure or SubFigure
-        The figure. All panels share one axes, so that hundreds of topics are drawn in seconds.
+        With one axes that holds all panels.
 
     Raises
     ------
@@ -118,15 +118,15 @@ def plot_scores(
     Parameters
     ----------
     samples_seen : array-like of shape (n_points,), one such array for each curve, or fitted estimator
-        Number of documents seen at each score, counted again in each pass. For an estimator, or a pipeline
-        or search that ends in one, the scores that it keeps are plotted: ``validation_scores_`` against the
-        epochs (with ``early_stopping=True``), or ``log_likelihood_`` of a batch sampler against the sweeps.
+        Number of documents seen at each score, counted again in each pass. For an estimator (or pipeline or
+        search), its own scores are plotted: ``validation_scores_`` against epochs (with
+        ``early_stopping=True``), or ``log_likelihood_`` of a batch sampler against sweeps.
     scores : array-like of shape (n_points,), or one such array for each curve, default=None
         Held-out scores, in nats per word. Curves may differ in length. If None, the scores of the estimator.
     labels : str, or array-like of str, default=None
         Names of the curves, shown in a legend.
     ax : matplotlib Axes, default=None
-        Axes to plot into. If None, a new figure is made.
+        Axes to plot into. If None, a new figure.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def plot_n_components(model: object, *, fig: "Figure | SubFigure | None" = None)
         `DegenerateDirichletLDA` or `TriangularDirichletLDA`, or a pipeline or search that ends in one. It
         needs ``n_components_posterior_``, ``n_tokens_trace_`` and ``n_components_trace_``.
     fig : matplotlib Figure or SubFigure, default=None
-        Figure to plot into; use ``layout="constrained"`` to keep labels apart. If None, a new figure is made.
+        Figure to plot into, preferably with ``layout="constrained"``. If None, a new figure.
 
     Returns
     -------

@@ -85,7 +85,7 @@ def plot_topic_dendrogram(
     n_words : int, default=3
         Number of words shown after the name of a topic.
     ax : matplotlib Axes, default=None
-        Axes to plot into. If None, a new figure is made that fits the topics.
+        Axes to plot into. If None, a new figure.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def plot_topic_similarity(
     n_words : int, default=3
         Number of words shown after the name of a topic.
     ax : matplotlib Axes, default=None
-        Axes to plot into. If None, a new figure is made that fits the topics.
+        Axes to plot into. If None, a new figure.
 
     Returns
     -------

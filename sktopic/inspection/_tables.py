@@ -50,12 +50,12 @@ def name_topics(model: object, names: Sequence[str] | Mapping[int, str]) -> None
 
     Notes
     -----
-    - ``model.topic_names_`` then holds the output of ``get_feature_names_out``, which names the columns of
+    - The names appear in ``model.topic_names_``, ``get_feature_names_out`` and the columns of
       ``set_output(transform="pandas")``.
     - ``partial_fit``, ``save``, pickles and copies keep the names, also if the numbers of topics change. The
       name of a dropped topic never passes to another topic. Merged topics take the name of the first.
     - ``fit`` and ``sklearn.base.clone`` start without names.
-    - Names remain if training changes the topics. Check them after such training.
+    - Training may change what a topic is about. Check the names afterwards.
 
     Examples
     --------

@@ -84,7 +84,7 @@ def topics_over_time(
     Notes
     -----
     Let n_d be the number of tokens of document d and theta_d its topic proportions. The share of topic k in a
-    period of m documents is s = sum_d n_d theta_dk / sum_d n_d. Its standard error is the jackknife's,
+    period of m documents is s = sum_d n_d theta_dk / sum_d n_d. The jackknife gives its standard error,
 
         sqrt((m - 1) / m * sum_d (n_d (theta_dk - s) / (N - n_d))^2)   where N = sum_d n_d.
 
@@ -92,8 +92,8 @@ def topics_over_time(
       cover variation between documents; topics and proportions are treated as known.
     - With few documents, intervals are too short if a topic fills some documents and is absent from the
       others. In simulations with 30 documents of unequal length, intervals of level 0.95 contained the true
-      share in 91 to 95 of 100 cases for symmetric Dirichlet proportions. For a topic with mean proportion
-      0.02 and nearly all its tokens in a fiftieth of the documents, they did so in 70 to 77.
+      share in 91 to 95 of 100 cases with symmetric Dirichlet proportions. With a mean proportion of 0.02 and
+      nearly all tokens of the topic in a fiftieth of the documents, they did so in 70 to 77.
     - The prior shrinks the proportions of short documents, and so their shares.
 
     References
@@ -151,7 +151,7 @@ def plot_topics_over_time(
     n_columns : int, default=4
         Number of panels per row.
     fig : matplotlib Figure or SubFigure, default=None
-        Figure to plot into. If None, a new figure is made that fits the panels.
+        Figure to plot into. If None, a new figure.
 
     Returns
     -------

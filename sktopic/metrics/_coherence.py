@@ -71,7 +71,7 @@ def coherence(
     y : None
         Ignored. Present so that the function can serve as a scorer.
     measure : {'npmi', 'u_mass', 'c_v', 'c_npmi', 'c_uci'}, default='npmi'
-        P is the share of documents of X, or of windows of the texts, that contain one or both words.
+        P is the share of documents or windows that contain a word or both words.
 
         - 'npmi': mean over pairs of words of log(P(i, j) / (P(i) P(j))) / -log P(i, j) over documents, in
           [-1, 1]: 1 for words that always occur together, 0 for independent words, -1 for words that never
@@ -118,13 +118,13 @@ def coherence(
 
     Notes
     -----
-    - A pair with a word that occurs nowhere scores -1 in 'npmi' and 'c_npmi', and log 1e-12, the lowest
-      possible value, in 'c_uci'. In 'u_mass' the pair scores 0 if the conditioning word is the missing one,
-      as in gensim. In 'c_v' the word scores 0 and does not affect the others.
+    - If a word occurs nowhere, its pairs score -1 in 'npmi' and 'c_npmi', and log 1e-12, the minimum, in
+      'c_uci'. In 'u_mass' a pair scores 0 if word j occurs nowhere, as in gensim. In 'c_v' the word scores 0
+      and does not affect the others.
     - A word in all documents is independent of all others and scores 0 in 'npmi'. In 'c_npmi' a pair in all
       windows scores -1, because only the added 1e-12 remains in both logarithms.
-    - Empty documents count as documents, and empty texts as windows. Topics with fewer than n_words words
-      of positive probability are filled up in column order.
+    - Empty documents and texts count. Topics with fewer than n_words words of positive probability are
+      filled up in column order.
     - Values agree with CoherenceModel of gensim where gensim's are finite. For 'u_mass', Mimno et al. add 1
       to the number of documents with both words; this function and gensim add 1e-12 to their share.
     - Cost grows with the number of occurrences of top words.

@@ -52,9 +52,8 @@ def match_topics(
     Parameters
     ----------
     first, second : fitted estimator or array-like of shape (n_components, n_features)
-        Two models over the same words in the same order: estimators with ``components_`` (of this library, or
-        scikit-learn's LatentDirichletAllocation), fitted pipelines that end in one, or the topics of another
-        library. Rows are normalized. The numbers of topics may differ.
+        Two models over the same words in the same order, as in `coherence`. Rows are normalized. The numbers
+        of topics may differ.
     metric : {'cosine', 'hellinger', 'average_jaccard'}, default='cosine'
         Similarity of two topics, in [0, 1]:
 
@@ -115,8 +114,7 @@ def stability(
 ) -> float:
     """Compute the mean similarity of matched topics over all pairs of models; higher is better.
 
-    Compare models that differ in their seed or in their sample of documents. The result shows how strongly
-    the topics depend on chance.
+    Compare models that differ in seed or sample of documents, to see how much topics depend on chance.
 
     Parameters
     ----------
@@ -139,9 +137,8 @@ def stability(
 
     Notes
     -----
-    With the default metric, the agreement of two models is that of Greene et al. They average over samples of
-    the documents, each compared with a model of all documents. This function averages over all pairs of
-    models.
+    With the default metric, the agreement of two models is that of Greene et al. They compare models of
+    samples with one model of all documents. This function compares all pairs of models.
 
     References
     ----------

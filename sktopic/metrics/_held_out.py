@@ -54,10 +54,9 @@ def document_completion(
 ) -> float:
     """Compute held-out log-likelihood per word by document completion; higher is better.
 
-    A part of the tokens of each document is hidden. The topic proportions are inferred from the other tokens
-    by Gibbs sampling with fixed topics, and then predict the hidden tokens. All models share this
-    inference, so differences are due to their topics and priors alone. The ``score`` of an estimator
-    differs only in using the estimator's own ``transform``.
+    Some tokens of each document are hidden. Gibbs sampling with fixed topics infers the topic proportions
+    from the other tokens, and these predict the hidden tokens. Differences between models are due to topics
+    and priors alone. The ``score`` of an estimator differs only in using its own ``transform``.
 
     Read more in :doc:`/guide/metrics`.
 
@@ -68,14 +67,14 @@ def document_completion(
         LatentDirichletAllocation), a fitted pipeline that ends in one, or the topics of another library.
         Rows are normalized.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-        Word counts of documents that were not used in training, or the input of the pipeline.
+        Word counts of held-out documents, or the input of the pipeline.
     y : None
         Ignored. Present so that the function can serve as a scorer.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
         Dirichlet parameters of the topic proportions, > 0. If None, the prior of the estimator.
     hidden_fraction : float, default=0.2
-        Share of the tokens of a document that is hidden, in (0, 1). At least one token is hidden, also in a
-        document with a single token.
+        Share of hidden tokens in a document, in (0, 1). At least one token is hidden, even if it is the only
+        one.
     n_repeats : int, default=1
         Number of random choices of hidden tokens to average over.
     burn_in, sweeps : int, default=50
@@ -130,20 +129,19 @@ def relative_score(
 ) -> float:
     """Compute held-out log-likelihood relative to a unigram model; higher is better.
 
-    The log-likelihood of hidden words as in `document_completion`, minus their log-likelihood under the
-    unigram model. The unigram model predicts each word by its share of all tokens of X. At zero, the
-    topics are no better than this model.
+    This is the log-likelihood of hidden words as in `document_completion`, minus that under a unigram model,
+    which predicts each word by its share of all tokens of X.
 
     Use this score to compare models with different vocabularies. `score` and `document_completion` favor
-    small vocabularies, because few words are easy to guess.
+    small vocabularies.
 
     Parameters
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
         As in `document_completion`.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-        Word counts of documents that were not used in training, or the input of the pipeline. Use the same
-        documents for all models: the unigram model is fitted to them.
+        Word counts of held-out documents, or the input of the pipeline. Use the same documents for all
+        models: the unigram model is fitted to them.
     y : None
         Ignored. Present so that the function can serve as a scorer.
     per : {'document', 'word'}, default='document'
@@ -161,12 +159,12 @@ def relative_score(
     Notes
     -----
     Let q be the word frequencies of the texts. Extend a model of vocabulary V to all words: it predicts words
-    outside V by q, and words in V by q(V) times its probability p. The likelihoods of all models then
-    concern the same words. The log-likelihood above that of q is the sum over words w in V of
-    log p(w) - log q(w) + log q(V), estimated here from the hidden words.
+    outside V by q, and words in V by q(V) times its probability p. All models then predict the same words.
+    The log-likelihood above that of q is the sum over words w in V of log p(w) - log q(w) + log q(V). It is
+    estimated from the hidden words.
 
-    The frequencies of X include the hidden words, which makes the unigram model the hardest to beat,
-    especially if many words are rare. With few documents, large vocabularies therefore score too low.
+    The frequencies of X include the hidden words, which favors the unigram model, especially on rare words.
+    With few documents, large vocabularies therefore score too low.
 
     Examples
     --------
@@ -195,9 +193,9 @@ def relative_score(
 
 
 def _completions(model_or_components, X, doc_topic_prior, hidden_fraction, n_repeats, step, n_jobs):
-    """Yield the documents and an iterator over groups of their results, for each choice of hidden words.
+    """Yield, for each choice of hidden words, the documents and an iterator over their groups.
 
-    The results of a group are the counts of its documents and the output of `hidden_log_likelihood`.
+    A group has counts and the output of `hidden_log_likelihood`.
     """
     model_or_components, X = after_pipeline(model_or_components, X)
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
@@ -242,14 +240,14 @@ def left_to_right(
     """Estimate the log-likelihood per word of whole documents from left to right.
 
     Each token is predicted from the tokens before it, whose topics are sampled by particles. The order of
-    tokens is random. It depends only on the document and on random_state.
+    tokens is random and depends only on the document and random_state.
 
     Parameters
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
         As in `document_completion`.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-        Word counts of documents that were not used in training, or the input of the pipeline.
+        Word counts of held-out documents, or the input of the pipeline.
     y : None
         Ignored. Present so that the function can serve as a scorer.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
