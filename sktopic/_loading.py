@@ -23,12 +23,11 @@ def load(path: str | PathLike[str], *, mmap_mode: Literal["r"] | None = None, ve
     path : str or path-like
         Path of the file. Open files are not supported.
     mmap_mode : {'r', None}, default=None
-        If 'r', the fitted arrays are mapped into memory, read-only. Pages are read on use, and processes
-        share them. `partial_fit` copies the arrays that it changes. The file may be replaced or deleted while
-        it is mapped, but not modified in place.
+        If 'r', the fitted arrays are mapped into memory, read-only. Pages are read on use and shared between
+        processes. `partial_fit` copies the arrays that it changes. You may replace or delete a mapped file,
+        but not modify it in place.
     verify : bool, default=True
-        If False, the digests of mapped arrays are not verified, which saves one read of the file. All other
-        checks remain.
+        If False, the digests of mapped arrays are not verified, which saves one read of the file.
 
     Returns
     -------

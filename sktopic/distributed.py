@@ -200,7 +200,7 @@ def _checked_update(update, start, identity):
         raise ValueError(f"updates has {update!r:.80}: each must be a LaneUpdate from local_update.")
     summary = update.summary
     if not isinstance(summary, LaneSums) or type(summary.of) is not dict:
-        raise ValueError("updates has one that does not say of which lane and model it is.")
+        raise ValueError("updates has an entry that does not name its lane and model.")
     lane = _checked_integer("the lane of an update", summary.lane, 0)
     _lanes.check_same_model(summary, identity)
     try:
@@ -277,12 +277,12 @@ def _checked_sparse(added, shape, least):
     if added.format != "csr" or added.shape != shape:
         raise ValueError(f"added is {added.format} of shape {added.shape}, where csr {shape} is needed")
     if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
-        raise ValueError("the arrays of added are none of a sparse matrix")
+        raise ValueError("the arrays of added do not form a sparse matrix")
     added = check_sparse_structure(added)
     entries = _checked_entries(added.data, (None,), least)
     added = sp.csr_array((entries, np.asarray(added.indices), np.asarray(added.indptr)), shape=shape)
     if not added.has_canonical_format:
-        raise ValueError("added has topics of a word twice, or not ascending")
+        raise ValueError("added has topics of a word that are repeated or not ascending")
     return added
 
 

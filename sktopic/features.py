@@ -57,12 +57,11 @@ def align_features(X: Any, model: Any, *, unknown: Literal["error", "drop"] = "e
     names = getattr(model, NAMES, None)
     if names is None:
         raise ValueError(
-            f"this {type(model).__name__} has no names of features: fit it to a DataFrame whose columns have "
-            "names."
+            f"this {type(model).__name__} has no feature names: fit it to a DataFrame with column names."
         )
     if not X.columns.is_unique:
         repeated = X.columns[X.columns.duplicated()].unique()
-        raise ValueError(f"names of columns are there more than once: {listed(repeated)}.")
+        raise ValueError(f"column names of X are repeated: {listed(repeated)}.")
     if unknown == "error":
         strange = X.columns.difference(names, sort=False)
         if len(strange):

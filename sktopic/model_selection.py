@@ -372,7 +372,7 @@ def _number_parameter(estimator, name):
             steps.append(step)
         name = "__".join([*steps, "n_components"])
     if name not in estimator.get_params():
-        raise ValueError(f"{type(estimator).__name__} has no parameter {name}; param_name says which it is.")
+        raise ValueError(f"{type(estimator).__name__} has no parameter {name}: set param_name.")
     return name
 
 
@@ -453,7 +453,7 @@ def _checked_cell(n_words, found):
     """Return the _Cell of a dict from a file; ValueError if it is invalid or has another n_words."""
     names = {field.name for field in fields(_Cell)}
     if found.keys() != names:
-        raise ValueError(f"it lacks, or should not have, {sorted(found.keys() ^ names)[:5]!r:.200}")
+        raise ValueError(f"it has missing or unexpected entries: {sorted(found.keys() ^ names)[:5]!r:.200}")
     cell = _Cell(**found)
     if type(cell.n_components) is not int or cell.n_components < 1:
         raise ValueError(f"its n_components is {cell.n_components!r:.40}")

@@ -70,7 +70,7 @@ def document_components(
     lengths = counts.sum(axis=1)
     with_words = np.flatnonzero(lengths > 0.0)
     if len(with_words) == 0:
-        raise ValueError("X has no words: nothing can be started from.")
+        raise ValueError("X has no words; at least one is needed.")
     rng, again = check_random_state(random_state), len(with_words) < n_components
     chosen = rng.choice(with_words, n_components, replace=again)
     frequencies = counts.sum(axis=0) / lengths.sum()
@@ -124,7 +124,7 @@ def seed_prior(
         If words are unknown (the message names them), feature names are repeated, a group has no words, there
         are more groups than topics, or a topic or parameter is out of range.
     TypeError
-        If groups is not a mapping, or words or feature_names are not a sequence of words.
+        If groups is not a mapping of names or numbers to words, or feature_names not a sequence of words.
 
     Examples
     --------

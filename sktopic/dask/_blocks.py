@@ -166,9 +166,9 @@ def _in_pieces(X, tasks, owner, n_features):
 
 def _in_memory(X):
     return TypeError(
-        f"X is a {type(X).__name__} in the memory of this process, which no scheduler should carry: "
-        "give a cluster a corpus on disk (sktopic.datasets.save_corpus), a dask array, a bag or delayed "
-        "blocks, or train in this process with client=False."
+        f"X is a {type(X).__name__} in the memory of this process. On a cluster, give a corpus on disk "
+        "(sktopic.datasets.save_corpus), a dask array, a bag or delayed blocks, or train in this process "
+        "with client=False."
     )
 
 

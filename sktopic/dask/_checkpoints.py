@@ -126,14 +126,14 @@ class Checkpoints:
             return None
         if not resume:
             raise ValueError(
-                f"{self._folder.address} has checkpoints: resume=True goes on with the last one; give "
+                f"{self._folder.address} has checkpoints: set resume=True to continue from the last, or give "
                 "another folder to start anew."
             )
         self._number = numbers[-1]
         with self._folder.open_arrays(_start_name(self._number)) as archive:
             header = archive.header
             if header.keys() != HEADER or header["format"] != FORMAT or type(header["of"]) is not dict:
-                raise ValueError("it is no checkpoint that this version reads")
+                raise ValueError("this version does not read its format")
         self._check_identity(header["of"], _start_name(self._number))
         with self._folder.open_arrays(_start_name(self._number)) as archive:
             self._start = _start_in(archive, start)

@@ -136,7 +136,7 @@ def read_rows(folder: Folder, name: str, shape: tuple[int, int]) -> np.ndarray:
     with folder.open_arrays(name) as archive:
         if archive.declared.keys() != {"rows"} or archive.header:
             names = sorted(archive.declared.keys() ^ {"rows"} | archive.header.keys())
-            raise ValueError(f"it lacks, or should not have, {names[:5]!r:.200}")
+            raise ValueError(f"it has missing or unexpected entries: {names[:5]!r:.200}")
         rows = archive.array("rows", np.dtype(np.float64))
         if rows.shape != shape:
             raise ValueError(f"it has rows of shape {rows.shape}, where {shape} is needed")

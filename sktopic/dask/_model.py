@@ -48,7 +48,7 @@ class DaskTopicModel(BaseEstimator):
         Folder or fsspec address, such as ``"s3://bucket/folder"``, for checkpoints. All workers and this
         process must have access to it.
     checkpoint_every : int, default=16
-        Number of merges between checkpoints, or between copies in `scratch` without `checkpoint`. At most
+        Number of merges between checkpoints or, without `checkpoint`, between copies in `scratch`. At most
         this number of merges is repeated after a worker dies, or after `resume`.
     resume : bool, default=False
         Whether `fit` continues from the last checkpoint in the folder. Without a checkpoint, it starts anew.

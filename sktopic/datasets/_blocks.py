@@ -121,7 +121,7 @@ def check_columns(schema, *names):
     """Raise ValueError if a schema lacks columns."""
     for name in names:
         if name not in schema.names:
-            raise ValueError(f"there is no column {name!r}; there are {schema.names!r:.200}.")
+            raise ValueError(f"there is no column {name!r}; the columns are {schema.names!r:.200}.")
 
 
 def counts_of_lists(batch, n_features, indices, counts, place):

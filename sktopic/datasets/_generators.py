@@ -45,7 +45,7 @@ def make_bars(
         Dirichlet parameters of the topic proportions, > 0 (alpha in the literature).
         Small values overlay few bars.
     random_state : int, RandomState instance or None, default=None
-        Seed. Pass an int to draw the same documents at each call.
+        Seed. Pass an int for reproducible documents.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def make_lda_documents(
     components : array-like of shape (n_components, n_features), default=None
         Topic-word probabilities; each row sums to one. If None, topics are drawn.
     random_state : int, RandomState instance or None, default=None
-        Seed. Pass an int to draw the same documents at each call.
+        Seed. Pass an int for reproducible documents.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def make_hdp_documents(
     max_components : int, default=1000
         Maximum number of sticks.
     random_state : int, RandomState instance or None, default=None
-        Seed. Pass an int to draw the same documents at each call.
+        Seed. Pass an int for reproducible documents.
 
     Returns
     -------

@@ -72,7 +72,8 @@ def read_uci(docword: File, vocab: File | None = None) -> CountsAndWords:
     Raises
     ------
     ValueError
-        If a file violates the format or exceeds a limit (see Notes). The message names file and line.
+        If a file violates the format or exceeds a limit (see Notes). The message names the file and, if
+        known, the line.
 
     Notes
     -----
@@ -135,7 +136,7 @@ def read_ldac(path: File, vocab: File | None = None, n_features: int | None = No
     ------
     ValueError
         If a file violates the format or exceeds a limit (see Notes), or if `vocab` contradicts
-        `n_features`. The message names file and line.
+        `n_features`. The message names the file and, if known, the line.
 
     Notes
     -----
@@ -203,7 +204,7 @@ def iter_uci(docword: File) -> Iterator[Counts]:
     ------
     ValueError
         If the file violates the format, is not sorted, or exceeds these limits or the others of `read_uci`.
-        The message names file and line.
+        The message names the file and, if known, the line.
 
     See Also
     --------
@@ -355,7 +356,7 @@ def parse_vocabulary(path, n_features, source):
             n_bytes += len(line)
             if number > _MAX_WORDS or n_bytes > _MAX_VOCABULARY_BYTES:
                 allowed = f"at most {_MAX_WORDS} words and {_MAX_VOCABULARY_BYTES} bytes are allowed."
-                raise _error(path, number, f"the vocabulary goes on; {allowed}")
+                raise _error(path, number, f"the vocabulary is too long; {allowed}")
             if b"\0" in line:
                 message = f"{_shown(line)} holds a null byte; a vocabulary must be text in UTF-8 or Latin-1."
                 raise _error(path, number, message)
@@ -437,7 +438,7 @@ def _checked_header(header, path, lines, most_entries):
     n_samples, n_features, n_entries = header
     if n_samples > n_entries + _MAX_EMPTY_DOCUMENTS:
         announced = f"{n_samples} documents, but line {lines[2]} announces {n_entries} entries"
-        allowed = f"at most {_MAX_EMPTY_DOCUMENTS} documents may be without any."
+        allowed = f"at most {_MAX_EMPTY_DOCUMENTS} documents may have no entries."
         raise _error(path, lines[0], f"{announced}; {allowed}")
     return n_samples, n_features, n_entries
 
@@ -481,7 +482,7 @@ def _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines=3):
         beyond = np.flatnonzero(documents > numbers + _MAX_EMPTY_DOCUMENTS + 1)
         if len(beyond):
             i = beyond[0]
-            allowed = f"at most {_MAX_EMPTY_DOCUMENTS} documents may be without any."
+            allowed = f"at most {_MAX_EMPTY_DOCUMENTS} documents may have no entries."
             raise _error(path, lines[i], f"document {documents[i]} after {numbers[i]} entries; {allowed}")
         n_before += len(documents)
         last = documents[-1]  # may continue in the next block
@@ -511,7 +512,7 @@ def _uci_entries(file, path, n_samples, n_features, n_entries, n_lines=3):
         size = len(entries)
         n_blank += n_lines - size
         if filled + size > n_entries:
-            message = f"the header announces {n_entries} entries, but here are more."
+            message = f"the header announces {n_entries} entries, but there are more."
             raise _error(path, lines[n_entries - filled], message)
         filled += size
         if size:

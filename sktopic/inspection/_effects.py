@@ -214,7 +214,7 @@ def _check_design(design, names):
     alone = np.flatnonzero(_unexplained(np.linalg.qr(scaled).Q) < SMALLEST_UNEXPLAINED)
     if len(alone):
         raise ValueError(
-            f"document {alone[0]} alone determines a coefficient, as of a category of one; leave it out, or "
+            f"document {alone[0]} alone determines a coefficient, such as a category of one; leave it out or "
             "merge categories."
         )
 

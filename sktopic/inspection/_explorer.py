@@ -139,8 +139,7 @@ def explore(
         An estimator with ``components_`` and ``transform``, or a pipeline or search that ends in one. Topics
         have the names given by `name_topics`.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-        Word counts, or the input of the pipeline, usually the training documents. They determine the sizes
-        of the topics.
+        Word counts (or pipeline input) that determine the sizes of topics, usually the training documents.
     feature_names : array-like of str of shape (n_features,), default=None
         Words of the columns, as in `top_words`.
     texts : sequence of str of length n_samples, default=None
@@ -158,12 +157,12 @@ def explore(
     n_words : int, default=30
         Number of words per topic, at most the vocabulary size.
     n_documents : int, default=10
-        Number of documents per topic. The documents with the largest proportions are shown.
+        Number of documents per topic, those with the largest proportions.
     n_characters : int, default=3000
         Maximum number of characters shown of each text.
     word_of : function of str that returns str, default=str.lower
-        Function that maps a word in a text to its name in feature_names, used if feature_names does not
-        contain the word itself. For stemmed words, pass the stemmer.
+        Function that maps a word in a text to its name, if feature_names does not contain the word itself.
+        For stemmed words, pass the stemmer.
 
     Returns
     -------

@@ -222,7 +222,7 @@ def plot_n_components(model: object, *, fig: "Figure | SubFigure | None" = None)
     if not hasattr(estimator, "n_components_posterior_"):
         raise TypeError(
             f"model is a {type(estimator).__name__}, which has no n_components_posterior_; a model with a "
-            "posterior over the number of topics is allowed (of a longer pipeline, the part that ends in it)."
+            "posterior over the number of topics is allowed (give the part of a pipeline that ends in it)."
         )
     if fig is None:
         fig = plt.figure(figsize=(2 * PLOT_WIDTH, PLOT_HEIGHT), layout="constrained")

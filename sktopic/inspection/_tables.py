@@ -202,8 +202,8 @@ def pyldavis_data(
     model : fitted estimator
         An estimator with ``components_`` and ``transform``, or a pipeline or search that ends in one.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-        Word counts, or the input of the pipeline, usually the training documents. They determine the sizes
-        of the topics. Documents without words are left out.
+        Word counts (or pipeline input) that determine the sizes of topics, usually the training documents.
+        Documents without words are left out.
     feature_names : array-like of str of shape (n_features,), default=None
         Words of the columns, as in `top_words`.
 

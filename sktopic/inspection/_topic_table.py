@@ -47,8 +47,8 @@ def topic_table(
     model : fitted estimator or array-like of shape (n_components, n_features)
         As in `top_words`. With X, an estimator with ``transform``, or a pipeline or search that ends in one.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features), default=None
-        Word counts, or the input of the pipeline, usually the training documents. They determine the sizes
-        of the topics. Documents without words are left out. If None, the columns that need X are missing.
+        Word counts (or pipeline input) that determine the sizes of topics, usually the training documents.
+        Documents without words are left out. If None, the table lacks the columns that need X.
     feature_names : array-like of str of shape (n_features,), default=None
         Words of the columns, as in `top_words`.
     n_words : int, default=10

@@ -69,7 +69,7 @@ def coherence(
         Word counts of the reference documents, or the input of the pipeline. A document contains a word if
         its count is positive. Required by 'npmi' and 'u_mass'; the other measures ignore it.
     y : None
-        Ignored. Present so that the function can serve as a scorer.
+        Ignored, for use as a scorer.
     measure : {'npmi', 'u_mass', 'c_v', 'c_npmi', 'c_uci'}, default='npmi'
         P is the share of documents or windows that contain a word or both words.
 
@@ -81,7 +81,7 @@ def coherence(
         - 'c_npmi': 'npmi' over windows of 10 tokens, with 1e-12 added to P(i, j).
         - 'c_uci': mean over pairs of log((P(i, j) + 1e-12) / (P(i) P(j))) over windows of 10 tokens.
         - 'c_v': each word has a vector of its NPMI with each word of the topic, itself included, over
-          windows of 110 tokens. The measure is the mean cosine between a vector and the sum of all.
+          windows of 110 tokens. The measure is the mean cosine between a vector and the sum of all vectors.
     n_words : int, default=10
         Number of words per topic, from 2 to n_features. Ties are broken by column order.
     texts : sequence of sequences of str, default=None
@@ -96,7 +96,7 @@ def coherence(
         Rule that decides whether a window contains a word, for the same measures. None means 'gensim'.
         'exact': the word is among its tokens. 'gensim': as 'exact', but a word that leaves the window counts
         as absent until it next enters, even if it is repeated inside. Most published values use 'gensim'.
-        The rules differ only for words repeated within a window of a text longer than the window.
+        The rules differ only for words repeated within a window.
     per_topic : bool, default=False
         Whether to return the coherence of each topic instead of the mean.
 
@@ -108,8 +108,8 @@ def coherence(
     Raises
     ------
     ValueError
-        If n_words exceeds the vocabulary size, a required X, texts or column names are missing, or there are
-        no documents or tokens.
+        If n_words exceeds the vocabulary size, a required argument is missing, or there are no documents or
+        tokens.
 
     See Also
     --------
@@ -185,7 +185,7 @@ def topic_diversity(
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
         As in `coherence`.
     X, y : None
-        Ignored. Present so that the function can serve as a scorer.
+        Ignored, for use as a scorer.
     n_words : int, default=25
         Number of words per topic, from 1 to n_features. Ties are broken by column order.
 
@@ -247,7 +247,7 @@ def _check_texts(measure, texts):
     for i, text in enumerate(texts):
         if isinstance(text, str | bytes) or not hasattr(text, "__len__"):
             raise ValueError(
-                f"texts[{i}] is a {type(text).__name__}; a list of tokens is allowed, as of text.split()."
+                f"texts[{i}] is a {type(text).__name__}; a list of tokens is allowed, such as text.split()."
             )
     if not any(len(text) for text in texts):
         raise ValueError(f"texts has no tokens in {len(texts)} documents; at least one is needed.")

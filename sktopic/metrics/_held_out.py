@@ -69,7 +69,7 @@ def document_completion(
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
         Word counts of held-out documents, or the input of the pipeline.
     y : None
-        Ignored. Present so that the function can serve as a scorer.
+        Ignored, for use as a scorer.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
         Dirichlet parameters of the topic proportions, > 0. If None, the prior of the estimator.
     hidden_fraction : float, default=0.2
@@ -143,7 +143,7 @@ def relative_score(
         Word counts of held-out documents, or the input of the pipeline. Use the same documents for all
         models: the unigram model is fitted to them.
     y : None
-        Ignored. Present so that the function can serve as a scorer.
+        Ignored, for use as a scorer.
     per : {'document', 'word'}, default='document'
         'document': mean difference per hidden word of a document, times its number of words, averaged over
         all rows of X, including empty rows. 'word': mean over hidden words. Use 'word' only for models with
@@ -249,7 +249,7 @@ def left_to_right(
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
         Word counts of held-out documents, or the input of the pipeline.
     y : None
-        Ignored. Present so that the function can serve as a scorer.
+        Ignored, for use as a scorer.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
         Dirichlet parameters of the topic proportions, > 0. If None, the prior of the estimator.
     estimator : {'wallach', 'unbiased'}, default='wallach'
