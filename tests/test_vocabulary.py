@@ -192,7 +192,7 @@ def test_frames_are_aligned():
     with pytest.raises(ValueError, match="does not know these columns: 'moon'"):
         align_features(strange, model)
     pd.testing.assert_frame_equal(align_features(strange, model, unknown="drop"), aligned)
-    with pytest.raises(ValueError, match="more than once: 'word 0'"):
+    with pytest.raises(ValueError, match="column names of X are repeated: 'word 0'"):
         align_features(frame[["word 0", "word 0"]], model)
     with pytest.raises(ValueError, match="'error' or 'drop'"):
         align_features(frame, model, unknown="ignore")
