@@ -198,7 +198,7 @@ def test_frames_are_aligned():
         align_features(frame, model, unknown="ignore")
     with pytest.raises(TypeError, match="ndarray"):
         align_features(X.toarray(), model)
-    with pytest.raises(ValueError, match="no names"):
+    with pytest.raises(ValueError, match="has no feature names"):
         align_features(frame, OnlineEMLDA(n_components=3, random_state=0).fit(X))
 
 
