@@ -79,8 +79,8 @@ __all__ = [
 _MODULES = [name for name in __all__ if name.islower() and name != "load"]
 
 
-# All is imported when it is first asked for. Kernels that are imported wait until this module is: if that in
-# its turn waited for them, threads that import different parts at once would find some of them half made.
+# Everything is imported on first use. Imports of kernels wait until this module is imported. If this module
+# waited for them in turn, threads that import different parts at once would find incomplete modules.
 def __getattr__(name):
     if name in _MODULES:
         return _import_module(f"sktopic.{name}")

@@ -1,4 +1,4 @@
-"""Reading models that were saved."""
+"""Load saved models."""
 
 from os import PathLike
 from typing import Any, Literal
@@ -10,25 +10,24 @@ CLASSES = {name: getattr(family, name) for family in (lda, hdp, moment_matching)
 
 
 def load(path: str | PathLike[str], *, mmap_mode: Literal["r"] | None = None, verify: bool = True) -> Any:
-    """Return the model that `save` of an estimator has written to a file.
+    """Return the model that an estimator's `save` wrote to a file.
 
-    It answers and goes on training as the model that was saved, to the last bit. Files can come from
-    anywhere: nothing in them is executed, only the estimators of this package are made, and sizes, types and
-    checksums are compared before anything is used. That the numbers are good ones no check can tell.
+    Results, also of further training, are identical to those of the saved model to the last bit. Files may
+    come from anywhere: loading runs no code from them, creates only estimators of this package, and checks
+    sizes, types and checksums. No check can tell whether the numbers are good.
 
     Read more in :doc:`/guide/saving`.
 
     Parameters
     ----------
     path : str or path-like
-        The file. There is no way to read a model from an open file.
+        Path of the file. Open files are not supported.
     mmap_mode : {'r', None}, default=None
-        'r' maps the fitted arrays into memory, read-only, instead of reading them: pages are read when they
-        are used, and processes that serve the same file share them. `partial_fit` first copies the arrays
-        that it changes. The file may be replaced or deleted meanwhile, but not changed in place.
+        If 'r', the fitted arrays are mapped into memory, read-only. Pages are read on use and shared between
+        processes. `partial_fit` copies the arrays that it changes. You may replace or delete a mapped file,
+        but not modify it in place.
     verify : bool, default=True
-        False skips the digests of arrays that are mapped, for which the file is read once. All else is
-        checked.
+        If False, the digests of mapped arrays are not verified, which saves one read of the file.
 
     Returns
     -------
@@ -38,8 +37,7 @@ def load(path: str | PathLike[str], *, mmap_mode: Literal["r"] | None = None, ve
     Raises
     ------
     ValueError
-        If the file is not one of a model, is damaged, or was written by a later version whose files this one
-        cannot read; the message says what was found. Also for another value of mmap_mode.
+        If the file is not a model, is damaged, or needs a later version, or if mmap_mode is invalid.
     OSError
         If the file cannot be read.
 

@@ -1,8 +1,8 @@
-"""Training in lanes, by whatever runs functions side by side: start, local updates, and their merge.
+"""Training in lanes with any parallel framework: start, local updates and merge.
 
-A round begins with a model that all lanes share. Each lane treats mini-batches of its own documents by
-`local_update`; `merge_updates` lets what all of them have found enter the model. The functions are pure: they
-change nothing, and the same arguments give the same bits wherever they run.
+All lanes of a round share a model. Each lane trains on mini-batches of its own documents by `local_update`.
+`merge_updates` combines the updates into a new model. The functions are pure: they modify nothing, and the
+same arguments give the same bits everywhere.
 """
 
 from dataclasses import replace
@@ -24,9 +24,9 @@ from sktopic._topics._prior import PriorStatistics
 from sktopic._typing import MatrixLike
 
 Model = TypeVar("Model", bound=MinibatchEstimator)
-# Updates of a lane between two merges: each takes a moment, also without documents.
+# Maximum number of updates per lane between merges. Each takes some time, also without documents.
 MOST_UPDATES = 2**16
-# The same where numbers were rounded to float32.
+# Rounding error if numbers were rounded to float32.
 SINGLE_ROUNDING = 1e-6
 
 __all__ = ["LaneUpdate", "local_update", "merge_updates", "start_model"]
@@ -38,33 +38,33 @@ def start_model(
     total_samples: float,
     feature_names: ArrayLike | None = None,
 ) -> Model:
-    """Return a model as it is before its first update, from which lanes start.
+    """Return the model before its first update, from which lanes start.
 
     Parameters
     ----------
     estimator : OnlineEMLDA, HybridLDA, OnlineVariationalLDA, OnlineCVB0LDA, OnlineOPELDA, HybridHDP, \
 StreamingVariationalLDA or StreamingGibbsLDA
-        The parameters; it is not changed. Options without a rule for lanes raise an error that says so.
+        Estimator with the parameters. It is not changed. Options that do not support lanes raise an error.
     n_features : int
         Number of words.
     total_samples : float
-        Documents of the corpus, unless the estimator's total_samples says it.
+        Number of documents of the corpus. The estimator's total_samples takes precedence.
     feature_names : array-like of str or None, default=None
         Names of the words.
 
     Returns
     -------
     model : estimator of the same class
-        With random topics, the same that `fit` starts from.
+        With the same random topics that `fit` starts from.
 
     Raises
     ------
     ValueError, TypeError
-        For parameters out of range, and for methods and options without a rule for lanes.
+        If a parameter is out of range, or a method or option does not support lanes.
 
     Examples
     --------
-    One round of two lanes, by hand:
+    Run one round of two lanes:
 
     >>> from sktopic.datasets import make_bars
     >>> from sktopic.distributed import local_update, merge_updates, start_model
@@ -94,31 +94,30 @@ def local_update(
     batch_size: int | None = None,
     dtype: str = "float64",
 ) -> LaneUpdate:
-    """Treat mini-batches of one lane, beginning with the model that all lanes share.
+    """Train on mini-batches of one lane, starting from the model that all lanes share.
 
     Parameters
     ----------
     model : estimator
         From `start_model` or `merge_updates`, or fitted. It is not changed.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Word counts of the lane's documents: at most ``n_updates * batch_size``, cut into batches in their
-        order.
+        Word counts of at most ``n_updates * batch_size`` documents of the lane. They are cut into batches in
+        their order.
     lane : int
-        Number of the lane, from 0 on. Updates are merged in this order, so no two lanes of a round may have
-        the same.
+        Number of the lane, from 0. Updates are merged in this order. Each lane of a round needs a different
+        number.
     n_updates : int from 1 to 65536, default=1
         Number of mini-batches before the merge, the same for all lanes. A lane with too few documents ends
-        with updates without documents. Must be 1 before the first merge of a model, which replaces its
-        random start.
+        with empty updates. Must be 1 before the first merge of a model, which replaces its random start.
     batch_size : int or None, default=None
         Number of documents per mini-batch. If None, that of the model.
     dtype : {'float64', 'float32'}, default='float64'
-        What is added to the statistics is rounded to this.
+        Type to which the update of the statistics is rounded.
 
     Returns
     -------
     update : LaneUpdate
-        To pickle and to hand to `merge_updates`; its ``nbytes`` says how large it is.
+        Update for `merge_updates`. It can be pickled; ``nbytes`` is its size.
 
     Raises
     ------
@@ -147,30 +146,30 @@ def local_update(
 
 
 def merge_updates(model: Model, updates: list[LaneUpdate], *, is_first_visit: bool = True) -> Model:
-    """Let what the lanes of a round have found enter the model that they began with.
+    """Merge the updates of the lanes of a round into the model that they started from.
 
     Parameters
     ----------
     model : estimator
-        That was given to `local_update`. It is not changed.
+        The model that was passed to `local_update`. It is not changed.
     updates : list of LaneUpdate
-        Of all lanes that had documents, in any order: they are merged in the order of their numbers, which
-        are 0, 1, and so on. They are checked before anything is merged. Loading a pickle can run code
-        before this check: load only what your own workers sent.
+        Updates of all lanes that had documents, in any order. They are checked, then merged in the order of
+        their lane numbers 0, 1, and so on. Loading a pickle can run code before this check: load only
+        pickles from your own workers.
     is_first_visit : bool, default=True
-        Whether the documents may be new to the model. The doc_concentration of `HybridHDP` is learned from
-        new documents alone: say False in a second pass.
+        Whether the documents may be new to the model. `HybridHDP` learns doc_concentration from new documents
+        only: pass False in a second pass.
 
     Returns
     -------
     model : estimator of the same class
-        A plain fitted model: to answer, to save, to train on by `partial_fit` or in another round.
+        A fitted model. You can use it, save it, or continue training with `partial_fit` or another round.
 
     Raises
     ------
     ValueError
-        If a lane is missing or there twice, if the updates are of another model or of different rounds, or if
-        one is damaged. The message names the lane.
+        If a lane is missing or repeated, an update is damaged, or updates belong to another model or to
+        different rounds. The message names the lane.
     """
     start = _lanes.start_of(model)
     identity = start.identity
@@ -188,20 +187,20 @@ def _checked_integer(name, value, least, most=None, advice=""):
     return int(value)
 
 
-# What arrives from lanes may be damaged, or of another program: kernels trust what is checked here
+# Updates may be damaged or come from another program. Kernels rely on these checks.
 
 
 def _checked_update(update, start, identity):
-    """Return a LaneUpdate whose parts fit together and fit the RoundStart; ValueError for others.
+    """Return a LaneUpdate that is consistent and fits the RoundStart; ValueError otherwise.
 
-    Its arrays are plain ndarrays, without masks that hide numbers from checks but not from kernels. Its
-    numbers are of Python, so that their sums do not overflow.
+    Its arrays are plain ndarrays: a mask would hide numbers from checks, but not from kernels. Its numbers
+    are Python numbers, so that their sums do not overflow.
     """
     if not isinstance(update, LaneUpdate):
         raise ValueError(f"updates has {update!r:.80}: each must be a LaneUpdate from local_update.")
     summary = update.summary
     if not isinstance(summary, LaneSums) or type(summary.of) is not dict:
-        raise ValueError("updates has one that does not say of which lane and model it is.")
+        raise ValueError("updates has an entry that does not name its lane and model.")
     lane = _checked_integer("the lane of an update", summary.lane, 0)
     _lanes.check_same_model(summary, identity)
     try:
@@ -214,7 +213,7 @@ def _checked_update(update, start, identity):
 
 
 def _checked_summary(summary, start):
-    """Return LaneSums without faults, but for their totals, which `_checked_rows` compares with rows."""
+    """Return checked LaneSums, except for their totals, which `_checked_rows` compares with rows."""
     n_updates = _checked_integer("n_updates", summary.n_updates, 1, MOST_UPDATES)
     n_documents = _checked_integer("n_documents", summary.n_documents, 0, int(LARGEST_CORPUS))
     n_tokens = _checked_number("n_tokens", summary.n_tokens, TOO_LARGE)
@@ -241,7 +240,7 @@ def _checked_summary(summary, start):
 
 
 def _checked_rows(update, start):
-    """Return a LaneUpdate without faults in what it adds to rows; a sparse matrix is made anew."""
+    """Return a LaneUpdate with checked additions to rows; a sparse matrix is rebuilt."""
     summary, added = update.summary, update.added
     words = _checked_array("words", update.words, np.int64, (None,), most=start.n_features - 1)
     if np.any(np.diff(words) <= 0):
@@ -254,7 +253,7 @@ def _checked_rows(update, start):
     )
     if sp.issparse(added):
         added = _checked_sparse(added, shape, least=-slack)
-        # Its own sums would be of single precision.
+        # The sum method of the matrix would use single precision.
         sums = np.bincount(added.indices, weights=added.data, minlength=start.n_topics)
     else:
         added = _checked_entries(added, shape, least=-slack)
@@ -267,23 +266,23 @@ def _checked_rows(update, start):
 
 
 def _checked_entries(entries, shape, least):
-    """Return what is added as ndarray of float32 or float64; sums say that it is not too large."""
+    """Return additions as an ndarray of float32 or float64; the upper limit is checked by their sums."""
     dtype = np.float32 if getattr(entries, "dtype", None) == np.float32 else np.float64
     return _checked_array("added", entries, dtype, shape, least=least, most=None)
 
 
 def _checked_sparse(added, shape, least):
-    """Return what is added as a csr_array, made anew of its arrays."""
+    """Return additions as a csr_array rebuilt from its arrays."""
     parts = added.data, added.indices, added.indptr
     if added.format != "csr" or added.shape != shape:
         raise ValueError(f"added is {added.format} of shape {added.shape}, where csr {shape} is needed")
     if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
-        raise ValueError("the arrays of added are none of a sparse matrix")
+        raise ValueError("the arrays of added do not form a sparse matrix")
     added = check_sparse_structure(added)
     entries = _checked_entries(added.data, (None,), least)
     added = sp.csr_array((entries, np.asarray(added.indices), np.asarray(added.indptr)), shape=shape)
     if not added.has_canonical_format:
-        raise ValueError("added has topics of a word twice, or not ascending")
+        raise ValueError("added has topics of a word that are repeated or not ascending")
     return added
 
 
@@ -302,7 +301,7 @@ def _checked_array(name, array, dtype, shape, least=-ROUNDING, most=TOO_LARGE):
 
 def _checked_number(name, value, most):
     """Return a number from 0 to most as float; ValueError for any other value."""
-    number = value.item() if isinstance(value, np.generic) else value  # NumPy would round most to its type
+    number = value.item() if isinstance(value, np.generic) else value  # NumPy would cast `most` to its type
     if not isinstance(number, Real) or isinstance(number, bool) or not 0.0 <= number <= most:
         raise ValueError(f"{name}={value!r:.40} is invalid: must be a number from 0 to {most:g}.")
     return float(number)

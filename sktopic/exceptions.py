@@ -1,20 +1,20 @@
-"""Warnings of their own class, so that they can be filtered."""
+"""Warning classes, which you can filter."""
 
 __all__ = ["CountsWarning", "TopicLimitWarning"]
 
 
 class CountsWarning(UserWarning):
-    """Given by ``fit`` where X is valid, but hardly what a model of word counts can learn from.
+    """Issued by ``fit`` if X is valid but unlikely to be a matrix of word counts.
 
-    Its rows are scaled to one, as those of tf-idf; most entries are fractions from 0 to 1, as those of
-    embeddings; it seems to be transposed; it has no counts; or it has no more documents than topics, and few
-    words for each topic. Real-valued counts in general are welcome.
+    Possible reasons: rows have norm one, as with tf-idf; most entries are fractions from 0 to 1, as in
+    embeddings; X seems to be transposed; X has no counts; or X has at most as many documents as topics, and
+    few words per topic. Real-valued counts do not cause the warning.
     """
 
 
 class TopicLimitWarning(UserWarning):
-    """Given by ``fit`` where the most probable number of topics is the largest that the model may choose.
+    """Issued by ``fit`` if the most probable number of topics is the largest that the model allows.
 
-    That is so for the models with a posterior over the number of topics. Those that merely are truncated at
-    n_components topics, such as `HybridHDP`, usually use all of them.
+    Only models with a posterior over the number of topics issue it. Models that are truncated at n_components
+    topics, such as `HybridHDP`, usually use all of them.
     """

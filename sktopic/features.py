@@ -1,4 +1,4 @@
-"""Columns of X: those that a fitted model knows, in its order."""
+"""Align the columns of X with those of a fitted model."""
 
 from typing import Any, Literal
 
@@ -8,34 +8,34 @@ __all__ = ["align_features"]
 
 
 def align_features(X: Any, model: Any, *, unknown: Literal["error", "drop"] = "error") -> Any:
-    """Bring the columns of a DataFrame into the order that a fitted model knows them in.
+    """Bring the columns of a DataFrame into the order of a fitted model.
 
-    Estimators refuse columns in another order than that of `fit`, as scikit-learn wants it. A document of
-    which a word is not a column has none of it: columns that X lacks are zero.
+    Estimators reject columns in another order than in `fit`, like all of scikit-learn. Columns that X lacks
+    are filled with zeros.
 
     Parameters
     ----------
     X : pandas.DataFrame of shape (n_samples, n_columns)
-        Word counts; the names of the columns are words.
+        Word counts. Column names are words.
     model : estimator
-        Fitted to a DataFrame, so that it has ``feature_names_in_``: a topic model or another estimator of
-        scikit-learn.
+        An estimator of this library or scikit-learn, fitted to a DataFrame so that it has
+        ``feature_names_in_``.
     unknown : {'error', 'drop'}, default='error'
-        What happens to columns that the model does not know. Before they are dropped, ask whether the topic
-        model should learn them (``add_features``).
+        Whether columns that the model does not know raise an error or are dropped. A topic model can also
+        learn them (``add_features``).
 
     Returns
     -------
     aligned : pandas.DataFrame of shape (n_samples, n_features_in_)
-        The columns ``model.feature_names_in_``.
+        Columns ``model.feature_names_in_``.
 
     Raises
     ------
     TypeError
-        If X is no DataFrame of pandas.
+        If X is not a pandas DataFrame.
     ValueError
-        If the model has no names of features, if names of X are there twice, or if some are unknown, with
-        ``unknown='error'``; the message has the names.
+        If the model has no feature names, column names of X are repeated, or, with ``unknown='error'``,
+        columns are unknown. The message names the columns.
 
     Examples
     --------
@@ -57,12 +57,11 @@ def align_features(X: Any, model: Any, *, unknown: Literal["error", "drop"] = "e
     names = getattr(model, NAMES, None)
     if names is None:
         raise ValueError(
-            f"this {type(model).__name__} has no names of features: fit it to a DataFrame whose columns have "
-            "names."
+            f"this {type(model).__name__} has no feature names: fit it to a DataFrame with column names."
         )
     if not X.columns.is_unique:
         repeated = X.columns[X.columns.duplicated()].unique()
-        raise ValueError(f"names of columns are there more than once: {listed(repeated)}.")
+        raise ValueError(f"column names of X are repeated: {listed(repeated)}.")
     if unknown == "error":
         strange = X.columns.difference(names, sort=False)
         if len(strange):

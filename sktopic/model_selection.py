@@ -1,4 +1,4 @@
-"""How many topics: a curve of held-out score, coherence, stability and time over the number of topics."""
+"""Choose the number of topics: held-out score, coherence, stability and time for several numbers."""
 
 import math
 import time
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelMeasures", "TopicNumberCurve", "topic_number_curve"]
 
-# Ratio of the largest to the smallest number of topics from which a plot has them on a logarithmic scale.
+# Ratio of the largest to the smallest number of topics from which a plot uses a logarithmic scale.
 WIDE = 8
-# Attributes of ModelMeasures that the plot shows, by the labels of its axes.
+# Attributes of ModelMeasures in the plot, by axis label.
 PANELS = {
     "held-out nats per word": "scores",
     "coherence (NPMI)": "coherences",
@@ -48,20 +48,20 @@ PANELS = {
 
 @dataclass(frozen=True)
 class ModelMeasures:
-    """What was measured of one model in each fold.
+    """Measurements of one model in each fold.
 
     Attributes
     ----------
     name : str
-        Class of the model; of references of the same class, with their parameters.
+        Class of the model. If references share a class, also their parameters.
     n_components : ndarray of shape (n_folds,), dtype int
-        Topics after training.
+        Number of topics after training.
     scores : ndarray of shape (n_folds,)
         Held-out nats per word, by `sktopic.metrics.document_completion`.
     coherences : ndarray of shape (n_folds,)
         Mean NPMI of the topics over all documents, by `sktopic.metrics.coherence`.
     seconds : ndarray of shape (n_folds,)
-        Time of the fit.
+        Duration of the fit.
     stability : float
         Similarity of the topics of different folds, by `sktopic.metrics.stability`; NaN for a single fold.
     """
@@ -76,18 +76,18 @@ class ModelMeasures:
 
 @dataclass(frozen=True, repr=False)
 class TopicNumberCurve:
-    """What `topic_number_curve` measured.
+    """Measurements returned by `topic_number_curve`.
 
     Attributes
     ----------
     n_components : ndarray of shape (n_numbers,), dtype int
         Numbers of topics, ascending.
     models : list of ModelMeasures, of length n_numbers
-        What was measured with each number.
+        Measurements for each number of topics.
     references : list of ModelMeasures
-        What was measured of the models that were given for comparison.
+        Measurements of the reference models.
     test_ratio : float
-        Documents held out for each one trained on, mean over the folds.
+        Number of held-out documents per training document, mean over the folds.
     """
 
     n_components: IntArray
@@ -100,15 +100,15 @@ class TopicNumberCurve:
 
     @property
     def best(self) -> int:
-        """The number of topics with the highest mean score; of equal ones the smallest."""
+        """The number of topics with the highest mean score; ties go to the smallest."""
         return int(self.n_components[self._best()])
 
     @property
     def one_standard_error(self) -> int:
         """The smallest number of topics whose score is within one standard error of the best.
 
-        The standard error is that of the difference to the best, fold by fold: how hard the documents of a
-        fold are to predict is no part of it.
+        The standard error is that of the difference to the best, computed fold by fold. The difficulty of a
+        fold does not affect it.
         """
         within = [-difference <= error for difference, error in map(self._difference, self.models)]
         within[self._best()] = True
@@ -116,11 +116,11 @@ class TopicNumberCurve:
 
     @property
     def table(self) -> "DataFrame":
-        """A row for each number of topics, then one for each reference, as a pandas DataFrame.
+        """A pandas DataFrame with one row per number of topics, then one per reference.
 
-        The columns: "model"; "n_components", for references the mean over the folds; "score" and "score_se",
-        its mean and standard error; "difference" and "difference_se", the same for the difference to the
-        best number of topics, fold by fold; "coherence"; "stability"; "seconds".
+        The columns are "model"; "n_components", for references the mean over the folds; "score" and
+        "score_se", the mean score and its standard error; "difference" and "difference_se", the same for the
+        difference to the best number of topics, fold by fold; "coherence"; "stability"; "seconds".
         """
         pandas = import_pandas()
         rows = []
@@ -145,14 +145,14 @@ class TopicNumberCurve:
     def plot(self, fig: "Figure | SubFigure | None" = None) -> "Figure | SubFigure":
         """Plot score, coherence, stability and time over the number of topics.
 
-        The bars at the scores are one standard error of the difference to the best: a number of topics is as
-        good by the rule of one standard error where its bar reaches the horizontal line. References are lines
-        at the mean number of topics that they found, with a diamond at what was measured of them.
+        Bars at the scores are one standard error of the difference to the best. A number of topics satisfies
+        the one-standard-error rule if its bar reaches the horizontal line. Vertical lines mark the mean
+        numbers of topics of the references, and diamonds their measurements.
 
         Parameters
         ----------
         fig : matplotlib Figure or SubFigure, default=None
-            Where to plot. None: a new figure.
+            Figure to plot into. If None, a new figure.
 
         Returns
         -------
@@ -185,7 +185,7 @@ class TopicNumberCurve:
         panels[0].errorbar(self.n_components, scores, errors, fmt="none", color="C0", capsize=3)
         panels[0].axhline(scores[self._best()], color="grey", linewidth=0.5)
         if self.n_components[-1] >= WIDE * self.n_components[0]:
-            panels[0].set_xscale("log")  # which all panels share, as the ticks
+            panels[0].set_xscale("log")  # all panels share the scale and the ticks
         panels[0].set_xticks(self.n_components, [str(number) for number in self.n_components])
         panels[0].set_xticks([], minor=True)
         for panel in panels[2:]:
@@ -201,12 +201,12 @@ class TopicNumberCurve:
         return int(np.nanargmax(means))
 
     def _difference(self, measures):
-        """Mean and standard error of the difference of scores to those of the best number of topics."""
+        """Return mean and standard error of the score differences to the best number of topics."""
         differences = measures.scores - self.models[self._best()].scores
         return float(differences.mean()), self._standard_error(differences)
 
     def _standard_error(self, values):
-        """Standard error of the mean over folds, whose training sets share documents; NaN for one fold."""
+        """Return the standard error over folds with overlapping training sets; NaN for one fold."""
         if len(values) < 2:
             return math.nan
         return float(values.std(ddof=1) * math.sqrt(1.0 / len(values) + self.test_ratio))
@@ -240,10 +240,10 @@ def topic_number_curve(
     random_state: int = 0,
     verbose: int = 0,
 ) -> TopicNumberCurve:
-    """Measure how well a model does with different numbers of topics, on documents held out in turn.
+    """Cross-validate a model with different numbers of topics.
 
-    Each number is tried in each fold: the model is fitted to the other folds, and scored by
-    `sktopic.metrics.document_completion` on this one, in the same way whatever the model is.
+    For each fold and number of topics, the model is fitted to the other folds and scored on this fold by
+    `sktopic.metrics.document_completion`.
 
     Read more in :doc:`/guide/number_of_topics`.
 
@@ -253,57 +253,54 @@ def topic_number_curve(
         A topic model of this library, scikit-learn's LatentDirichletAllocation, or a pipeline that ends in
         one. It is not changed.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), or list of str
-        Word counts, or whatever the pipeline takes.
+        Word counts, or the input of the pipeline.
     n_components : array-like of int
-        The numbers of topics, each >= 1; their order says nothing.
+        Numbers of topics, each >= 1, in any order.
     cv : int, splitter or iterable of (train, test), default=5
-        The folds. A number: so many of about equal size, with documents drawn at random.
+        Folds. If a number, documents are divided at random into this number of folds of about equal size.
     references : sequence of estimators, default=()
         Models that find a number of topics, such as `HybridHDP` or `DegenerateDirichletLDA`, measured in the
-        same folds. In a pipeline, a model takes the place of the last step.
+        same folds. In a pipeline, a reference replaces the last step.
     param_name : str, default=None
-        The parameter that is the number of topics. None: ``n_components`` of the estimator, or of the last
-        step of a pipeline (as "lda__n_components").
+        Name of the parameter that sets the number of topics. If None, ``n_components`` of the estimator or
+        of the last step of a pipeline (such as "lda__n_components").
     n_words : int, default=10
-        Words of each topic in coherence and stability, >= 2.
+        Number of words per topic in coherence and stability, >= 2.
     results_file : str or path-like, default=None
-        File to which the result of each fit is appended when the fit ends, a line of JSON each. A call with
-        the same X and parameters reads the results that the file has, and computes the others. If None,
-        results are not kept.
+        File to which the result of each finished fit is appended as a line of JSON. A call with the same X
+        and parameters reads the results from the file and computes only the others. If None, results are
+        not kept.
     n_jobs : int or None, default=None
-        Fits that run at the same time, as in scikit-learn. The results are the same for any number, apart
-        from the seconds.
+        Number of parallel fits, as in scikit-learn. It affects only the seconds.
     random_state : int, default=0
-        Seed of the folds, if cv is a number, and of the model, another one in each fold.
+        Seed of the folds if cv is a number, and of the models. Each fold has a different model seed.
     verbose : int, default=0
         If positive, a progress bar is shown.
 
     Returns
     -------
     curve : TopicNumberCurve
-        With attributes ``best`` and ``one_standard_error``, the numbers chosen by the mean score and by the
-        rule of one standard error; ``table``, a pandas DataFrame; and the method ``plot``.
+        The chosen numbers ``best`` (by mean score) and ``one_standard_error`` (by the one-standard-error
+        rule), a pandas DataFrame ``table``, and the method ``plot``.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, or `results_file` is damaged or holds anything else.
+        If a parameter is out of range, or `results_file` is damaged or another kind of file.
     OSError
         If `results_file` cannot be read and written, or is a symbolic link of another user.
 
     Notes
     -----
-    A pipeline is fitted as a whole each time; with ``memory`` set, its first steps are fitted once a fold.
-
-    Scores of different numbers of topics are compared fold by fold: what makes a fold hard to predict is
-    common to all of them. The standard error of a mean over folds is s * sqrt(1 / n_folds + n_test /
-    n_train), with s the standard deviation over the folds; the second term accounts for the documents that
-    training sets of different folds share (Nadeau and Bengio). It includes what the seed changes, since
-    each fold has a seed of its own.
-
-    The rule of one standard error (Breiman et al.) takes the smallest model whose mean score is no more
-    than one standard error below the best. Topics to spare cost little, so that the best mean alone often
-    has more of them than it takes.
+    - A pipeline is fitted as a whole each time. If its ``memory`` is set, its first steps are fitted once per
+      fold.
+    - Scores are compared fold by fold, because folds differ in difficulty.
+    - The standard error of a mean over folds is s * sqrt(1 / n_folds + n_test / n_train), where s is the
+      standard deviation over the folds. The second term accounts for documents that training sets share
+      (Nadeau and Bengio). The error includes the effect of the seed, which differs between folds.
+    - The one-standard-error rule (Breiman et al.) takes the smallest model with a mean score at most one
+      standard error below the best. The best mean often has more topics than needed, because spare topics
+      cost little.
 
     References
     ----------
@@ -335,7 +332,7 @@ def topic_number_curve(
     if not splits:
         raise ValueError(f"cv={cv!r:.80} is invalid: must have at least one split.")
     seeds = np.random.RandomState(random_state).randint(2**31 - 1, size=len(splits))
-    # The largest first: jobs that run at the same time then end at about the same time.
+    # The largest numbers of topics run first, so that parallel jobs end at about the same time.
     tasks = [
         _Task(_with(candidate, "random_state", int(seed)), train, test, n_words)
         for candidate in reversed(candidates)
@@ -367,7 +364,7 @@ def _check_numbers(n_components):
 
 
 def _number_parameter(estimator, name):
-    """The name of the parameter that is the number of topics."""
+    """Return the name of the parameter that sets the number of topics."""
     if name is None:
         last, steps = estimator, []
         while isinstance(last, Pipeline):
@@ -375,12 +372,12 @@ def _number_parameter(estimator, name):
             steps.append(step)
         name = "__".join([*steps, "n_components"])
     if name not in estimator.get_params():
-        raise ValueError(f"{type(estimator).__name__} has no parameter {name}; param_name says which it is.")
+        raise ValueError(f"{type(estimator).__name__} has no parameter {name}: set param_name.")
     return name
 
 
 def _in_place(estimator, reference):
-    """The reference, behind the steps that the estimator is behind."""
+    """Return the reference after the first steps of the estimator's pipeline."""
     reference = clone(reference)
     if isinstance(reference, Pipeline) or not isinstance(estimator, Pipeline):
         return reference
@@ -398,7 +395,7 @@ def _names(references):
 
 
 def _with(candidate, parameter, value):
-    """A clone in which the parameter of this name has the value in all steps that have one."""
+    """Return a clone in which all parameters of this name, in any step, have the value."""
     names = [name for name in candidate.get_params() if name.rpartition("__")[2] == parameter]
     return clone(candidate).set_params(**dict.fromkeys(names, value))
 
@@ -416,14 +413,14 @@ class _Task:
     n_words: int
 
     def key(self, X_digest):
-        """A key for all that the result depends on."""
+        """Return a key of everything that affects the result."""
         candidate = _with(_with(self.candidate, "verbose", 0), "n_jobs", None)
         return digest((sktopic.__version__, X_digest, candidate, self.train, self.test, self.n_words))
 
 
 @dataclass(frozen=True)
 class _Cell:
-    """The result of a task; words are names where these are known, else columns."""
+    """The result of a task. Words are names if known, else columns."""
 
     n_components: int
     score: float
@@ -433,7 +430,7 @@ class _Cell:
 
 
 def _run(tasks, X, results, n_jobs, verbose):
-    """The cells of the tasks; those that the file of results has, if there is one, are not computed again."""
+    """Return the cells of the tasks; cells in the results file are not computed again."""
     cells = [None] * len(tasks)
     if results is not None:
         X_digest = digest(X)
@@ -453,14 +450,14 @@ def _run(tasks, X, results, n_jobs, verbose):
 
 
 def _checked_cell(n_words, found):
-    """The _Cell of a dict from a file; ValueError for any that is not one of topics with so many words."""
+    """Return the _Cell of a dict from a file; ValueError if it is invalid or has another n_words."""
     names = {field.name for field in fields(_Cell)}
     if found.keys() != names:
-        raise ValueError(f"it lacks, or should not have, {sorted(found.keys() ^ names)[:5]!r:.200}")
+        raise ValueError(f"it has missing or unexpected entries: {sorted(found.keys() ^ names)[:5]!r:.200}")
     cell = _Cell(**found)
     if type(cell.n_components) is not int or cell.n_components < 1:
         raise ValueError(f"its n_components is {cell.n_components!r:.40}")
-    for name in ("score", "coherence", "seconds"):  # NaN where there is nothing to be measured
+    for name in ("score", "coherence", "seconds"):  # NaN if there is nothing to measure
         if type(getattr(cell, name)) is not float:
             raise ValueError(f"its {name} is {getattr(cell, name)!r:.40}")
     if not 0.0 <= cell.seconds < math.inf:
@@ -478,7 +475,7 @@ def _checked_cell(n_words, found):
 
 
 def _run_task(i, task, X):
-    """The number of a task and its cell."""
+    """Return the number of a task and its cell."""
     train = safe_indexing(X, task.train)
     begin = time.perf_counter()
     fitted = task.candidate.fit(train)

@@ -1,4 +1,4 @@
-"""Topics that are given something: priors from lists of words, topics to start from out of documents."""
+"""Priors from lists of words, and initial topics from documents."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Set
@@ -24,28 +24,27 @@ def document_components(
     share: float = 0.1,
     random_state: int | np.random.RandomState | None = None,
 ) -> FloatArray:
-    """Return topics to start from, each of which leans towards a document of its own.
+    """Return initial topics, each of which leans towards one document.
 
-    They are a ``components_init`` for the mini-batch methods. Topics that start from noise have all words
-    alike. With `OnlineVariationalLDA` those that get few tokens of the first batches keep that, explain no
-    document, and get none later: many topics stay empty. These start from the frequencies of
-    words, and differ by documents.
+    Use them as ``components_init`` of a mini-batch method. Random topics are all nearly alike. With
+    `OnlineVariationalLDA`, topics that get few tokens in the first batches get none later, so many topics
+    stay empty. Topics from documents differ from the start.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Word counts, non-negative: of the corpus, or of part of it.
+        Word counts of the corpus or a part of it, >= 0.
     n_components : int
         Number of topics.
     share : float, default=0.1
-        What of a topic comes from its document, in [0, 1]; the rest are frequencies of words in X.
+        Weight of the document in its topic, in [0, 1]. The rest is the word frequencies of X.
     random_state : int, RandomState instance or None, default=None
         Seed of the choice of documents.
 
     Returns
     -------
     components : ndarray of shape (n_components, n_features)
-        Rows sum to one. Documents are drawn without repetition if there are enough with words.
+        Rows sum to one. Documents are drawn without replacement if there are enough with words.
 
     Raises
     ------
@@ -71,7 +70,7 @@ def document_components(
     lengths = counts.sum(axis=1)
     with_words = np.flatnonzero(lengths > 0.0)
     if len(with_words) == 0:
-        raise ValueError("X has no words: nothing can be started from.")
+        raise ValueError("X has no words; at least one is needed.")
     rng, again = check_random_state(random_state), len(with_words) < n_components
     chosen = rng.choice(with_words, n_components, replace=again)
     frequencies = counts.sum(axis=0) / lengths.sum()
@@ -87,47 +86,45 @@ def seed_prior(
     base: float | None = None,
     missing: Literal["error", "ignore"] = "error",
 ) -> sp.csr_array | NDArray[np.float64]:
-    """Return the Dirichlet parameters of topics, some of which are given some of their words.
+    """Return a topic-word prior that gives some topics seed words.
 
-    They are a ``topic_word_prior`` for `OnlineEMLDA`, `OnlineVariationalLDA`, `StreamingVariationalLDA`,
-    `HybridLDA` and `CollapsedGibbsLDA`. A prior is there as long as training goes on: a seed does not wash
-    out, as one of the start alone would. Mini-batch methods start from topics that lean towards it, too.
+    Use it as ``topic_word_prior`` of `OnlineEMLDA`, `OnlineVariationalLDA`, `StreamingVariationalLDA`,
+    `HybridLDA` or `CollapsedGibbsLDA`. A prior acts during all of training, so seeds do not wash out as
+    initial topics would. Mini-batch methods also start from topics that lean towards the prior.
 
     Read more in :doc:`/guide/seed_words`.
 
     Parameters
     ----------
     groups : mapping of names or topics to words
-        For each group of words a name, or the number of its topic. Names get the lowest topics that no number
-        claims, in the order of the mapping: without numbers, the first name is that of topic 0. A word may be
-        in several groups.
+        Groups of words. Each key is a name or the number of a topic. Names get the lowest topics that no
+        number claims, in the order of the mapping. A word may be in several groups.
     feature_names : sequence of str
-        The words of the columns, as of ``vectorizer.get_feature_names_out()``.
+        Words of the columns, such as ``vectorizer.get_feature_names_out()``.
     n_components : int
-        Number of topics, at least one a group. Those without a group are learned as ever.
+        Number of topics, at least one per group. Topics without a group are learned as usual.
     weight : float, default=150.0
-        Parameter of a word in the topic of its group, > 0 (above base, where that is a number): it counts as
-        so many tokens of the word, all of them in this topic, beside those of the corpus. Much less does not
-        hold frequent words, and much more crowds out the other words of the topic.
+        Dirichlet parameter of a word in the topic of its group, > 0, added to base if that is a number. It
+        acts like this number of tokens of the word in the topic. Small weights do not hold frequent words;
+        large weights crowd out the other words of the topic.
     base : float or None, default=None
-        Parameter of all other entries, > 0. None: the default of the estimator.
+        Dirichlet parameter of all other entries, > 0. If None, the default of the estimator.
     missing : {'error', 'ignore'}, default='error'
-        Whether a word that feature_names lack is an error, or left out.
+        Whether words that feature_names lacks raise an error or are ignored.
 
     Returns
     -------
     prior : csr_array or ndarray of shape (n_components, n_features)
-        With base=None, a sparse array of the seeds alone, weight each. For entries that it does not store,
-        estimators take their default (0 is no Dirichlet parameter, and can mean nothing else). With a number,
-        an ndarray of base, and of base + weight at the seeds.
+        If base is None, a sparse array with weight at the seeds. Estimators use their default for entries
+        that are not stored. Otherwise, an ndarray of base, with base + weight at the seeds.
 
     Raises
     ------
     ValueError
-        If words are unknown, all of which the message names; if feature names occur twice, topics are out of
-        range, there are more groups than topics, a group has no words, or a setting is out of range.
+        If words are unknown (the message names them), feature names are repeated, a group has no words, there
+        are more groups than topics, or a topic or parameter is out of range.
     TypeError
-        If groups, their words or feature_names are none.
+        If groups is not a mapping of names or numbers to words, or feature_names not a sequence of words.
 
     Examples
     --------
@@ -138,7 +135,7 @@ def seed_prior(
            [  0.,   0.,   0.,   0.],
            [  0., 150.,   0.,   0.]])
 
-    The pixels of a picture are words, and its first row is the topic of three of them:
+    Words can be pixels of an image. Here a topic gets three pixels of the first row:
 
     >>> from sktopic.datasets import make_bars
     >>> from sktopic.lda import OnlineEMLDA
@@ -154,7 +151,7 @@ def seed_prior(
         _check_parameter("base", base)
     if missing not in ("error", "ignore"):
         raise ValueError(f"missing={missing!r}: 'error' or 'ignore' is allowed.")
-    # The order of `vocabulary_` and of sets is not that of columns.
+    # Mappings such as `vocabulary_` and sets are rejected: their order is not the order of columns.
     names = _checked_words(feature_names, "feature_names", "a sequence of words", (Mapping, Set))
     column = {name: i for i, name in enumerate(names)}
     if len(column) < len(names):
@@ -199,7 +196,7 @@ def _check_parameter(name, value):
 
 
 def _topics(groups, n_components):
-    """The topic of each group."""
+    """Return the topic of each group."""
     if not isinstance(groups, Mapping):
         raise TypeError(
             f"groups is a {type(groups).__name__}; a mapping of names, or of numbers of topics, to words is "
@@ -228,7 +225,7 @@ def _is_number(value, kind=Integral):
 
 
 def _checked_words(words, owner, allowed, unordered=()):
-    """The words as a list; TypeError for anything else than words that are given one by one."""
+    """Return the words as a list; TypeError if they are not given one by one."""
     if isinstance(words, (str, bytes, *unordered)) or not isinstance(words, Iterable):
         raise TypeError(f"{owner} is a {type(words).__name__}; {allowed} is allowed.")
     words = list(words)

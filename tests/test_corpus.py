@@ -452,7 +452,7 @@ def test_documents_that_a_text_file_leaves_out_take_no_memory(tmp_path):
     path = tmp_path / "file"
     sizes = f"{2**31 - 1} 1 {10**17}\n"
     entries = f"1 1 1\n{2**31 - 1} 1 1\n"
-    message = "document 2147483647 after 1 entries; at most 10000000 documents may be without any"
+    message = "document 2147483647 after 1 entries; at most 10000000 documents may have no entries"
     path.write_text(sizes.replace(" ", "\n") + entries)
     with pytest.raises(ValueError, match=f"file, line 5: {message}"):
         list(iter_uci(path))

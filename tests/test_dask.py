@@ -137,7 +137,7 @@ def failing_at(n, kind=OSError):
 def test_checkpoints_of_other_models_or_documents_are_refused(tmp_path):
     files = {"checkpoint": f"file://{tmp_path}/a", "checkpoint_every": 4}
     here(X=X[:1000], **files)
-    with pytest.raises(ValueError, match="resume=True goes on"):
+    with pytest.raises(ValueError, match="set resume=True to continue"):
         here(X=X[:1000], **files)
     with pytest.raises(ValueError, match="another model: parameter batch_size is 120 there and 50 here"):
         here(clone(MODEL).set_params(batch_size=50), X[:1000], resume=True, **files)
@@ -262,7 +262,7 @@ def test_batches_may_be_larger_than_any_corpus():
 def test_callbacks_are_refused():
     model = clone(MODEL)
     model._skl_callbacks = [object()]
-    with pytest.raises(ValueError, match="no callbacks"):
+    with pytest.raises(ValueError, match="does not support callbacks"):
         here(model)
 
 

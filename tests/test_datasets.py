@@ -508,7 +508,7 @@ def test_uci_without_entries(tmp_path):
         (b"2\n3\n2\n1 1 1\n", "ends after 1 of the 2 entries"),
         (b"2\n3\n2147483647\n1 1 1\n", "ends after 1 of the 2147483647 entries"),
         (b"2\n3\n2147483648\n1 1 1\n", r"line 3: 2147483648 entries, must be in 0\.\.2147483647"),
-        (b"2\n3\n1\n1 1 1\n2 2 1\n", "line 5: the header announces 1 entries, but here are more"),
+        (b"2\n3\n1\n1 1 1\n2 2 1\n", "line 5: the header announces 1 entries, but there are more"),
         (b"2\n3\n2\n1 1 2147483647\n1 1 1\n", r"in document 1 add up to 2147483648, at most"),
     ],
 )
@@ -648,8 +648,8 @@ def test_ldac_limits_on_sums(tmp_path, monkeypatch, limits, content, message):
     [
         (b"one\n" + b"x" * 1000 + b"\n", ", line 2: more than 1000 bytes, .*'xxxx"),
         (b"one\ntw\0o\n", r", line 2: 'tw\\x00o' holds a null byte"),
-        (b"w\n" * 8, ", line 7: the vocabulary goes on; at most 6 words"),
-        (b"four\n" * 6, ", line 5: the vocabulary goes on; .* and 20 bytes"),
+        (b"w\n" * 8, ", line 7: the vocabulary is too long; at most 6 words"),
+        (b"four\n" * 6, ", line 5: the vocabulary is too long; .* and 20 bytes"),
         (b"\n\r\n", " holds no word"),
     ],
 )
@@ -850,7 +850,7 @@ def test_fetch_leaves_nothing_of_an_interrupted_download(tmp_path, server):
             r"docword\.kos\.txt\.gz is truncated: it ends after",
         ),
         (lambda text: text[:100_000].rpartition(b" ")[0], r"docword\.kos\.txt\.gz, line \d+: expected three"),
-        (lambda text: text + b"3430 6906 1\n", "the header announces 353160 entries, but here are more"),
+        (lambda text: text + b"3430 6906 1\n", "the header announces 353160 entries, but there are more"),
         (lambda text: text.replace(b"\n7 ", b"\n7777 ", 1), r"document number 7777 is outside 1\.\.3430"),
     ],
 )

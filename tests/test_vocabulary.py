@@ -192,13 +192,13 @@ def test_frames_are_aligned():
     with pytest.raises(ValueError, match="does not know these columns: 'moon'"):
         align_features(strange, model)
     pd.testing.assert_frame_equal(align_features(strange, model, unknown="drop"), aligned)
-    with pytest.raises(ValueError, match="more than once: 'word 0'"):
+    with pytest.raises(ValueError, match="column names of X are repeated: 'word 0'"):
         align_features(frame[["word 0", "word 0"]], model)
     with pytest.raises(ValueError, match="'error' or 'drop'"):
         align_features(frame, model, unknown="ignore")
     with pytest.raises(TypeError, match="ndarray"):
         align_features(X.toarray(), model)
-    with pytest.raises(ValueError, match="no names"):
+    with pytest.raises(ValueError, match="has no feature names"):
         align_features(frame, OnlineEMLDA(n_components=3, random_state=0).fit(X))
 
 

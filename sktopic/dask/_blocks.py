@@ -1,4 +1,4 @@
-"""What X may be on a cluster, and its documents as tasks read them."""
+"""Input that DaskTopicModel accepts, and tasks that read its documents."""
 
 import hashlib
 from dataclasses import dataclass
@@ -23,23 +23,23 @@ from sktopic._runtime._optional import import_dask, import_dask_array, import_py
 from sktopic.dask._cluster import TaskFailed
 from sktopic.datasets._blocks import check_columns, check_n_features, counts_of_lists
 
-# Pieces of a corpus on disk that one task looks through.
+# Number of pieces of a corpus on disk per task that computes digests.
 PIECES_OF_TASK = 64
 
 
 class BlockError(ValueError):
-    """Says which block of X is none of counts, or could not be computed."""
+    """A block of X, which the message names, is invalid or could not be computed."""
 
 
 @dataclass(frozen=True)
 class Documents:
-    """The documents of X, in pieces of BLOCK_SIZE that do not depend on the blocks of X.
+    """The documents of X in pieces of BLOCK_SIZE, independent of the blocks of X.
 
     Attributes
     ----------
     n_documents, n_features : int
-    digest : of all documents, whatever the blocks
-    handles : what tasks slice for rows: one for all documents, or a future for each piece
+    digest : digest of all documents, independent of the blocks
+    handles : objects that tasks slice for rows: one for all documents, or one future per piece
     """
 
     n_documents: int
@@ -48,9 +48,9 @@ class Documents:
     handles: tuple[Any, ...]
 
     def window(self, tasks, name, ranges, key, number):
-        """A task that returns the documents of some ranges, each within a piece, in random order.
+        """Return a task for the documents of some ranges, each within a piece.
 
-        key : of that order, or None: as they are
+        key : key of a random order, or None for the original order
         """
         size = self.n_documents if len(self.handles) == 1 else BLOCK_SIZE
         pieces = [first // size for first, _ in ranges]
@@ -60,19 +60,19 @@ class Documents:
 
 
 def documents_of(X: Any, tasks: Any, owner: str, n_features: int | None = None) -> Documents:
-    """Return the Documents of X, checked.
+    """Return the Documents of X after checking them.
 
     Parameters
     ----------
-    X : what `DaskTopicModel.fit` takes
+    X : as in `DaskTopicModel.fit`
     tasks : Here or Cluster
-    owner : who expects counts
-    n_features : as many columns as there have to be, if that is known
+    owner : name of the estimator, for messages
+    n_features : required number of columns, if known
 
     Raises
     ------
     BlockError, TypeError, ValueError
-        For an X that is none of those, or whose blocks hold no counts of equally many words.
+        If X has another type, or its blocks are not count matrices with the same number of words.
     """
     if isinstance(X, Corpus):
         documents = _sliced(X, tasks)
@@ -92,18 +92,18 @@ def documents_of(X: Any, tasks: Any, owner: str, n_features: int | None = None) 
 
 
 def is_matrix(X):
-    """Whether X is a matrix in memory."""
+    """Return whether X is a matrix in memory."""
     return sp.issparse(X) or isinstance(X, np.ndarray) or (hasattr(X, "iloc") and not is_collection(X))
 
 
 def is_collection(X):
-    """Whether X is one of dask's."""
+    """Return whether X is a dask collection."""
     return hasattr(X, "__dask_graph__")
 
 
 def blocks_to_compute(X):
-    """The blocks of X in order: delayed objects, futures or matrices; TypeError if it has none."""
-    # A delayed object seems to have any attribute; an item of a bag is one object.
+    """Return the blocks of X in order: delayed objects, futures or matrices; TypeError if it has none."""
+    # Check types: a delayed object seems to have any attribute. An item of a bag is one object.
     if is_collection(X) and (hasattr(type(X), "numblocks") or hasattr(type(X), "map_partitions")):
         if hasattr(X, "numblocks"):
             if X.ndim != 2:
@@ -115,7 +115,7 @@ def blocks_to_compute(X):
                 )
             return X.to_delayed().ravel().tolist()
         if hasattr(X, "map_partitions") and not hasattr(X, "columns"):
-            X = X.map_partitions(stacked)  # a bag, whose partitions may be iterators
+            X = X.map_partitions(stacked)  # a bag; its partitions may be iterators
         return list(X.to_delayed())
     if isinstance(X, (list, tuple)) and X and all(map(_is_block, X)):
         return list(X)
@@ -130,7 +130,7 @@ def _is_block(block):
 
 
 def computed_blocks(X, tasks):
-    """The blocks of X, no corpus on disk or matrix: futures of what they are, or here what they are."""
+    """Return the computed blocks of X: futures on a cluster, else matrices."""
     blocks = blocks_to_compute(X)
     if tasks.client is None:
         return [_computed_here(block, i) for i, block in enumerate(blocks)]
@@ -144,7 +144,7 @@ def computed_blocks(X, tasks):
 
 
 def _in_pieces(X, tasks, owner, n_features):
-    """The Documents of blocks that have to be computed."""
+    """Return the Documents of blocks that must be computed."""
     computed = enumerate(computed_blocks(X, tasks))
     checked = [
         tasks.submit(("block", i), checked_block, block, i, owner, n_features) for i, block in computed
@@ -166,9 +166,9 @@ def _in_pieces(X, tasks, owner, n_features):
 
 def _in_memory(X):
     return TypeError(
-        f"X is a {type(X).__name__} in the memory of this process, which no scheduler should carry: "
-        "give a cluster a corpus on disk (sktopic.datasets.save_corpus), a dask array, a bag or delayed "
-        "blocks, or train in this process with client=False."
+        f"X is a {type(X).__name__} in the memory of this process. On a cluster, give a corpus on disk "
+        "(sktopic.datasets.save_corpus), a dask array, a bag or delayed blocks, or train in this process "
+        "with client=False."
     )
 
 
@@ -180,7 +180,7 @@ def _computed_here(block, number):
 
 
 def block_results(tasks_of_blocks, tasks):
-    """What a task of each block returns; BlockError names the first of those that fail."""
+    """Return the results of one task per block; BlockError names the first block that fails."""
     try:
         return tasks.results(tasks_of_blocks)
     except TaskFailed as failed:
@@ -194,16 +194,16 @@ def _not_computed(number, error):
 
 
 def rows_in_parts(ends, first, last):
-    """Where rows first to last are, in parts that end before these rows: number, first and last row in it.
+    """Locate rows first to last in parts: the number of each part, first and last row within it.
 
-    ends : 0, and the number of the row behind each part
+    ends : 0, followed by the end of each part
     """
     some = range(int(np.searchsorted(ends, first, "right")) - 1, int(np.searchsorted(ends, last, "left")))
     return [(i, int(max(first - ends[i], 0)), int(min(last, ends[i + 1]) - ends[i])) for i in some]
 
 
 def _piece(checked, ends, rows, tasks, number):
-    """A task that returns rows (first, last) of the blocks."""
+    """Return a task that returns rows (first, last) of the blocks."""
     parts = rows_in_parts(ends, *rows)
     (i, first, last), *others = parts
     if not others and (first, last) == (0, ends[i + 1] - ends[i]):
@@ -213,7 +213,7 @@ def _piece(checked, ends, rows, tasks, number):
 
 
 def _sliced(handle, tasks):
-    """The Documents of what tasks can slice."""
+    """Return the Documents of a handle that tasks can slice."""
     n_documents, n_features = handle.shape
     parts = blocks_of(n_documents, PIECES_OF_TASK * BLOCK_SIZE)
     looks = [tasks.submit(("digests", i), digests_of, handle, *part) for i, part in enumerate(parts)]
@@ -228,7 +228,7 @@ def _sliced(handle, tasks):
 
 
 def stacked(partition):
-    """The matrix of a partition: itself, or the blocks that it has."""
+    """Return the matrix of a partition: the partition itself, or its blocks stacked."""
     if is_matrix(partition):
         return partition
     blocks = list(partition)
@@ -238,7 +238,7 @@ def stacked(partition):
 
 
 def checked_block(block, number, owner, n_features=None):
-    """A block as CSR, words ascending; BlockError that names it if it holds no counts, or of other words."""
+    """Return a block as CSR with ascending words; BlockError if it is not a valid count matrix."""
     try:
         block = check_sparse_structure(block)
         with explaining(block, owner):
@@ -258,14 +258,14 @@ def checked_block(block, number, owner, n_features=None):
 
 
 def in_window(handles, bounds, key, number):
-    """Rows first to last of each handle, in random order if there is a key."""
+    """Return rows first to last of each handle, in random order if there is a key."""
     rows = [handle[first:last] for handle, (first, last) in zip(handles, bounds)]
     X = rows[0] if len(rows) == 1 else sp.vstack(rows, format="csr")
     return X if key is None else X[random_order(X.shape[0], key, number)]
 
 
 def digest_of(X):
-    """What tells documents from others: a digest of lengths, words and counts."""
+    """Return a digest of the lengths, words and counts of documents."""
     digest = hashlib.blake2b(digest_size=16)
     for array, dtype in ((np.diff(X.indptr), "<i8"), (X.indices, "<i4"), (X.data, "<f8")):
         digest.update(np.ascontiguousarray(array, dtype=dtype))
@@ -273,7 +273,7 @@ def digest_of(X):
 
 
 def digests_of(handle, first, last):
-    """The digests of pieces; slices of a corpus are checked."""
+    """Return the digests of pieces. Slices of a corpus are checked."""
     return [digest_of(handle[first + begin : first + end]) for begin, end in blocks_of(last - first)]
 
 
@@ -291,21 +291,21 @@ def read_parquet(
     indices: str = "indices",
     counts: str = "counts",
 ) -> Any:
-    """Return the documents of parquet files as a dask array of CSR blocks, which tasks read.
+    """Return the documents of parquet files as a dask array of CSR blocks that tasks read.
 
     Parameters
     ----------
     paths : str, path-like or list of these
-        Files, which all workers see.
+        Files. All workers must be able to read them.
     n_features : int
-        Words of the vocabulary.
+        Vocabulary size.
     indices, counts : str
-        Columns of lists: the words of each document, as numbers from 0, and how often it has them.
+        Names of two columns of lists: the word indices of each document, from 0, and their counts.
 
     Returns
     -------
     X : dask array of shape (n_documents, n_features)
-        A block for each row group.
+        One block per row group.
     """
     check_n_features(n_features)
     da, parquet = import_dask_array(), import_pyarrow("parquet")
@@ -324,7 +324,7 @@ def read_parquet(
 
 
 def _row_group(path, group, n_features, indices, counts):
-    """The documents of a row group as a csr_array."""
+    """Return the documents of a row group as a csr_array."""
     with import_pyarrow("parquet").ParquetFile(path) as file:
         batches = file.read_row_group(group, columns=[indices, counts]).to_batches()
     place = f"row group {group} of {path}"

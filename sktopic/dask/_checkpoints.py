@@ -1,7 +1,7 @@
-"""The state of a fit in files, from which it goes on: after a worker has died, or all of them and the client.
+"""Checkpoints of a fit in files, from which training continues after workers or the client have died.
 
-A checkpoint is a file of the rows of each shard of words, and then one for the start, which says what it is a
-checkpoint of. Where that is missing, the others are no checkpoint.
+A checkpoint is one file of rows per shard of words, and then a start file that identifies the fit. Without
+the start file, the other files are not a checkpoint.
 """
 
 import json
@@ -19,29 +19,29 @@ from sktopic.dask._files import read_rows, write_rows
 from sktopic.dask._state import MergedState, shards_of
 
 FORMAT = "sktopic checkpoint 1"
-# Checkpoints that are kept: the last may be damaged.
+# Number of checkpoints that are kept. More than one, because the last may be damaged.
 KEPT = 2
 NAME = re.compile(r"merge-(\d{8})\.checkpoint")
-# The files of a checkpoint: its start, and the rows of each shard.
+# The files of a checkpoint: its start file, and the rows of each shard.
 FILE = re.compile(NAME.pattern + r"|merge-\d{8}-rows-\d{5}")
-# What a start has beside arrays.
+# Content of a start file besides arrays.
 HEADER = {"format", "of", "fitted"}
-# The array of a model file that is not in that of a start.
+# The array of a model file that a start file lacks.
 STORE = f"_state.{ROWS}"
-# Parameters that make no difference to what is trained.
+# Parameters that do not affect the result.
 WITHOUT_EFFECT = {"n_jobs", "verbose"}
-# What a checkpoint says of the documents.
+# Entries of a checkpoint that identify the documents.
 OF_DOCUMENTS = {"documents", "n_documents", "n_features"}
 
 
 class Checkpoints:
-    """Checkpoints of a fit in lanes, which are numbered by merges.
+    """Checkpoints of a fit in lanes, numbered by merges.
 
     Parameters
     ----------
     folder : Folder
-    estimator : the estimator that is trained, for the parameters
-    identity : dict of what else a checkpoint has to agree on, as JSON has it
+    estimator : the estimator that is trained
+    identity : dict of JSON values that must agree with a checkpoint, besides the parameters of the estimator
     """
 
     def __init__(self, folder, estimator, identity):
@@ -56,19 +56,19 @@ class Checkpoints:
         self._identity = json.loads(json.dumps(of))
 
     def _numbers(self):
-        """Rounds after which there are checkpoints, ascending."""
+        """Return the numbers of merges that have a checkpoint, ascending."""
         matches = (NAME.fullmatch(name) for name in self._folder.names())
         return sorted(int(match.group(1)) for match in matches if match)
 
     def _shards(self):
-        """The name of the file of rows, and the words first to last, of each shard of the last checkpoint."""
+        """Return the file name and the words (first, last) of each shard of the last checkpoint."""
         prefix = prefix_of(self._number)
         return [(f"{prefix}-rows-{i:05d}", *words) for i, words in enumerate(shards_of(self._start))]
 
     # Writing
 
     def write(self, tasks, state, number):
-        """Write a MergedState, and delete older ones, of which the starts go first."""
+        """Write a MergedState, and delete older checkpoints, start files first."""
         (self._start,), self._number = tasks.results([state.start]), number
         writes = [
             tasks.submit((f"save-{number}", i), write_rows, self._folder, name, rows)
@@ -86,7 +86,7 @@ class Checkpoints:
                 self._folder.delete(name)
 
     def given_state(self, tasks, start, model):
-        """The MergedState of a fitted model, whose rows go to the tasks through files."""
+        """Return the MergedState of a fitted model; its rows reach the tasks through files."""
         self._start = start
         for name, first, last in self._shards():
             write_rows(self._folder, name, rows_of(model, slice(first, last)))
@@ -95,7 +95,7 @@ class Checkpoints:
     # Reading
 
     def state(self, tasks):
-        """The MergedState of the last checkpoint, which has no history but the files."""
+        """Return the MergedState of the last checkpoint; its tasks depend on the files only."""
         load = [
             tasks.submit((f"load-{self._number}", i), read_rows, self._folder, name, self._shape(*words))
             for i, (name, *words) in enumerate(self._shards())
@@ -103,7 +103,7 @@ class Checkpoints:
         return MergedState(self._start, load, shards_of(self._start))
 
     def model(self):
-        """The fitted model of the last checkpoint, whose rows are read here, shard by shard."""
+        """Return the fitted model of the last checkpoint; its rows are read here, shard by shard."""
         rows = [read_rows(self._folder, name, self._shape(*words)) for name, *words in self._shards()]
         return finish(self._start, rows)
 
@@ -111,29 +111,29 @@ class Checkpoints:
         return last - first, self._start.n_topics
 
     def read(self, start, resume, check):
-        """Return the start of the last checkpoint and its number; or None.
+        """Return the start of the last checkpoint and its number, or None.
 
-        start : the RoundStart before the first update, of the same model
+        start : the RoundStart before the first update of the same model
         check : function of a start and a number that raises ValueError if they do not belong together
 
         Raises
         ------
         ValueError
-            For one that is damaged or of another fit, or any if the fit is not to go on.
+            If the checkpoint is damaged or belongs to another fit, or if there is one and resume is False.
         """
         numbers = self._numbers()
         if not numbers:
             return None
         if not resume:
             raise ValueError(
-                f"{self._folder.address} has checkpoints: resume=True goes on with the last one; give "
+                f"{self._folder.address} has checkpoints: set resume=True to continue from the last, or give "
                 "another folder to start anew."
             )
         self._number = numbers[-1]
         with self._folder.open_arrays(_start_name(self._number)) as archive:
             header = archive.header
             if header.keys() != HEADER or header["format"] != FORMAT or type(header["of"]) is not dict:
-                raise ValueError("it is no checkpoint that this version reads")
+                raise ValueError("this version does not read its format")
         self._check_identity(header["of"], _start_name(self._number))
         with self._folder.open_arrays(_start_name(self._number)) as archive:
             self._start = _start_in(archive, start)
@@ -159,7 +159,7 @@ class Checkpoints:
 
 
 def prefix_of(number):
-    """What the names of the files of a checkpoint begin with."""
+    """Return the prefix of the file names of a checkpoint."""
     return f"merge-{number:08d}"
 
 
@@ -168,13 +168,13 @@ def _start_name(number):
 
 
 def _start_in(archive, start):
-    """The RoundStart that an archive stands for, checked as a model file is.
+    """Return the RoundStart in an archive, checked like a model file.
 
-    start : that before the first update of the same model
+    start : the RoundStart before the first update of the same model
     """
     kind = type(start.state)
     found = fitted_in(archive, kind, absent={STORE})
-    # Rows are files of their own: zeros that take no memory stand for them.
+    # Rows are in separate files. Zeros that take no memory replace them.
     found[STORE] = np.broadcast_to(0.0, (start.n_features, found["_state.words.totals"].size))
     model = twin(start.estimator)
     set_fitted(model, found)
@@ -186,10 +186,10 @@ def _start_in(archive, start):
 
 
 def _check_numbers(state):
-    """Raise ValueError for numbers that no training leaves, from which it could not go on."""
+    """Raise ValueError for numbers that training cannot produce and could not continue from."""
     for name, value in (arrays_of(state) | values_of(state)).items():
         if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-            if not np.all(np.abs(value) <= TOO_LARGE):  # nor NaN
+            if not np.all(np.abs(value) <= TOO_LARGE):  # also raises for NaN
                 raise ValueError(f"{name} has numbers that are too large, or not finite")
         elif isinstance(value, Real) and not 0 <= value <= TOO_LARGE:
             raise ValueError(f"{name} is {value!r:.40}")

@@ -1,8 +1,7 @@
-"""Where tasks run: on a Dask cluster, or at once in this process.
+"""Run tasks on a Dask cluster, or immediately in this process.
 
-Both have what the loop over rounds needs: `submit` for a task, `results` for what small ones return, `wait`
-for the end of others. A task is a pure function with a name that tells what it computes, so that Dask may
-run it anywhere, and again.
+Both classes offer `submit` for a task, `results` for small results, and `wait` for the end of tasks. A task
+is a pure function with a name that identifies its computation. Dask may run it anywhere, and repeatedly.
 """
 
 import asyncio
@@ -17,18 +16,18 @@ from weakref import WeakSet
 
 from sktopic._runtime._optional import import_distributed
 
-# Seconds between two looks at whether the cluster is still there.
+# Seconds between two checks whether the cluster is still there.
 POLL = 1.0
-# Seconds in which a scheduler has to answer, however busy it is.
+# Seconds within which the scheduler must answer, however busy it is.
 ANSWER = 60.0
-# Seconds without any worker after which none is waited for any more: those that died are started anew sooner.
+# Seconds without any worker before giving up: dead workers restart sooner.
 WITHOUT_WORKERS = 60.0
-# What is said of tasks that the scheduler has let go.
+# Message about tasks that the scheduler has dropped.
 LOST = "the Dask scheduler lost the work, or was lost"
 
 
 class TaskFailed(Exception):
-    """A task raised an error: its place among those waited for, and the error."""
+    """A task raised an error. Holds its position among the awaited tasks, and the error."""
 
     def __init__(self, position, error):
         super().__init__(position, error)
@@ -36,7 +35,7 @@ class TaskFailed(Exception):
 
 
 class Here:
-    """Runs a task when it is submitted: what it returns stands for it."""
+    """Runs a task when it is submitted. The result takes the place of a future."""
 
     client = None
 
@@ -50,13 +49,13 @@ class Here:
         return list(tasks)
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Do nothing."""
 
 
 class Cluster:
-    """Runs tasks on the workers of a client; a future stands for each.
+    """Runs tasks on the workers of a client. A future represents each task.
 
-    `close` releases all futures, so that the cluster forgets their tasks.
+    `close` releases all futures, so that the cluster forgets the tasks.
 
     Parameters
     ----------
@@ -74,16 +73,16 @@ class Cluster:
         self._without_workers = None
 
     def submit(self, name, function, *arguments):
-        """Return the future of function(*arguments); of futures among these, and in lists, the results.
+        """Return the future of function(*arguments). Futures among the arguments are replaced by results.
 
-        name : str and numbers that no other task of this object has
+        name : str and numbers, unique among the tasks of this object
         """
         kind, *numbers = name
         key = (f"sktopic-{kind}-{self._token}", *numbers)
         return self._kept(self.client.submit(function, *arguments, key=key, pure=True))
 
     def compute(self, delayed):
-        """Return futures of a list of delayed objects."""
+        """Return the futures of a list of delayed objects."""
         return [self._kept(future) for future in self.client.compute(delayed)]
 
     def _kept(self, future):
@@ -91,7 +90,7 @@ class Cluster:
         return future
 
     def wait(self, tasks):
-        """Wait until all tasks are done; TaskFailed tells of the first that failed."""
+        """Wait until all tasks are done; TaskFailed reports the first failure."""
         tasks = list(tasks)
         for position, task in enumerate(tasks):
             while not task.done():
@@ -101,7 +100,7 @@ class Cluster:
             self._without_workers = None
 
     def results(self, tasks):
-        """Return what tasks return, in a list: for small results."""
+        """Return the results of tasks in a list. For small results."""
         tasks = list(tasks)
         self.wait(tasks)
         gathered = asyncio.run_coroutine_threadsafe(self._gather(tasks), self.client.loop.asyncio_loop)
@@ -129,12 +128,12 @@ class Cluster:
         for position, task in enumerate(tasks, first):
             if task.status == "error":
                 raise TaskFailed(position, task.exception())
-            # A result that is "lost" was that of a worker which died: it is computed again.
+            # The status "lost" means that a worker died. Dask computes the result again.
             if task.status == "cancelled":
                 raise self._gone(LOST)
 
     def _check_there(self):
-        """Raise RuntimeError if scheduler or workers are gone."""
+        """Raise RuntimeError if the scheduler or all workers are gone."""
         if self.client.status != "running":
             raise self._gone("the connection to the Dask scheduler was lost")
         try:
@@ -151,7 +150,7 @@ class Cluster:
 
     def _gone(self, what):
         return RuntimeError(
-            f"{what}: a fit with a checkpoint goes on from there with resume=True, here or elsewhere."
+            f"{what}: to continue a fit with a checkpoint, call it again with resume=True, here or elsewhere."
         )
 
     def close(self):
@@ -161,7 +160,7 @@ class Cluster:
 
 
 def tasks_of(client):
-    """Here for a client that is False, else the Cluster of the client, or of the current one for None."""
+    """Return Here if client is False, else the Cluster of the client, or of the current client if None."""
     if client is False:
         return Here()
     distributed = import_distributed()
@@ -182,7 +181,7 @@ def tasks_of(client):
 
 
 def submit_pair(tasks, name, function, *arguments):
-    """Submit a function that returns two values; returns a task of each of these."""
+    """Submit a function that returns two values; return one task for each value."""
     both = tasks.submit(name, function, *arguments)
     kind, *numbers = name
     return [tasks.submit((f"{kind}-{i}", *numbers), itemgetter(i), both) for i in range(2)]

@@ -1,4 +1,4 @@
-"""Files that client and workers share: arrays and models, in a local folder or at an address of fsspec."""
+"""Files shared by client and workers: arrays and models, in a local folder or at an fsspec address."""
 
 import atexit
 import io
@@ -19,19 +19,19 @@ from sktopic._runtime._files import open_regular, real_path, write_file
 from sktopic._runtime._optional import import_dask, import_fsspec
 from sktopic.dask._cluster import Cluster, Here
 
-# Models in scratch folders are there as long as this process, since arrays that are computed later read them.
+# Folders of served models. They exist until this process ends, because lazy arrays read them later.
 _served: dict[str, "Folder"] = {}
 
 
 class Folder:
-    """Files in one folder, each of which is there completely or not at all.
+    """A folder in which each file is complete or absent.
 
-    It is pickled as its address, so that all who have it read and write the same files, if they see them.
+    It is pickled as its address. All processes that can access the address share the files.
 
     Parameters
     ----------
     address : str or path-like
-        A path, or an address with "://", which fsspec opens.
+        A path, or an fsspec address with "://".
     """
 
     def __init__(self, address: str | os.PathLike[str]) -> None:
@@ -44,20 +44,20 @@ class Folder:
 
     @property
     def _system(self):
-        """The file system of fsspec, and the path in it."""
-        if self.is_local:  # its real path, as versions of fsspec differ in what they list of a link
+        """The fsspec file system, and the path in it."""
+        if self.is_local:  # the real path, because versions of fsspec list links differently
             return import_fsspec().filesystem("file"), real_path(self.address)
         return import_fsspec().url_to_fs(self.address)
 
     def create(self, exist_ok: bool = True) -> None:
-        """Create the folder, and those that it is in."""
+        """Create the folder and its parents."""
         system, path = self._system
         system.makedirs(path, exist_ok=exist_ok)
 
     def remove(self) -> None:
-        """Remove a folder that this process has created, and its files; one that is gone is no error.
+        """Remove a folder that this process has created, with its files; a missing folder is no error.
 
-        A folder within it, which somebody else must have put there, stays.
+        Subfolders, which only others can have created, are kept.
         """
         system, path = self._system
         for name in self._all_names():
@@ -67,7 +67,7 @@ class Folder:
             system.rmdir(path)
 
     def names(self) -> list[str]:
-        """The files that are complete."""
+        """Return the names of complete files."""
         return sorted(name for name in self._all_names() if not name.endswith(".incomplete"))
 
     def _all_names(self):
@@ -75,11 +75,11 @@ class Folder:
         system.invalidate_cache()
         try:
             return [posixpath.basename(name) for name in system.ls(path, detail=False)]
-        except FileNotFoundError:  # as stores of objects say where there is no file
+        except FileNotFoundError:  # raised by object stores if there is no file
             return []
 
     def write(self, name: str, write: Callable[[BinaryIO], object]) -> None:
-        """Write a file by a function of a binary file, in the place of one of the same name."""
+        """Write a file by a function of a binary file; replace a file of the same name."""
         if self.is_local:
             write_file(os.path.join(self.address, name), write, follow=False)
             return
@@ -101,7 +101,7 @@ class Folder:
             yield io.BytesIO(system.cat_file(f"{path}/{name}"))
 
     def delete(self, name: str) -> None:
-        """Delete a file; one that is not there is no error."""
+        """Delete a file; a missing file is no error."""
         system, path = self._system
         with suppress(FileNotFoundError):
             system.rm_file(f"{path}/{name}")
@@ -112,7 +112,7 @@ class Folder:
 
     @contextmanager
     def open_arrays(self, name: str) -> Iterator[ArrayArchive]:
-        """Open a file of arrays; ValueError that names it if it is damaged, OSError if it is not there."""
+        """Open a file of arrays; ValueError names a damaged file, OSError a missing one."""
         try:
             with self.open(name) as file:
                 yield ArrayArchive(file)
@@ -127,28 +127,28 @@ class Folder:
 
 
 def write_rows(folder: Folder, name: str, rows: np.ndarray) -> None:
-    """Write a file of the rows of some words."""
+    """Write the rows of some words to a file."""
     folder.write_arrays(name, {}, {"rows": rows})
 
 
 def read_rows(folder: Folder, name: str, shape: tuple[int, int]) -> np.ndarray:
-    """Read such a file; ValueError for rows of another shape."""
+    """Read the rows of some words from a file; ValueError for rows of another shape."""
     with folder.open_arrays(name) as archive:
         if archive.declared.keys() != {"rows"} or archive.header:
             names = sorted(archive.declared.keys() ^ {"rows"} | archive.header.keys())
-            raise ValueError(f"it lacks, or should not have, {names[:5]!r:.200}")
+            raise ValueError(f"it has missing or unexpected entries: {names[:5]!r:.200}")
         rows = archive.array("rows", np.dtype(np.float64))
         if rows.shape != shape:
             raise ValueError(f"it has rows of shape {rows.shape}, where {shape} is needed")
         largest = rows.max(initial=0.0)
-        if not (largest <= TOO_LARGE and rows.min(initial=0.0) >= -ROUNDING * largest):  # as NaN is not
+        if not (largest <= TOO_LARGE and rows.min(initial=0.0) >= -ROUNDING * largest):  # also for NaN
             raise ValueError("it has negative numbers, too large ones, or some that are not finite")
         return rows
 
 
 @contextmanager
 def shared_folder(tasks: Here | Cluster, checkpoint: Any, scratch: Any) -> Iterator[Folder | None]:
-    """The folder of checkpoints, or one for the length of a call; None where none is needed."""
+    """Yield the folder of checkpoints, a temporary folder for this call, or None if none is needed."""
     if checkpoint is not None:
         folder = Folder(checkpoint)
         folder.create()
@@ -162,15 +162,15 @@ def shared_folder(tasks: Here | Cluster, checkpoint: Any, scratch: Any) -> Itera
             check_visible(tasks, folder)
             yield folder
         finally:
-            tasks.close()  # before what they read is gone
+            tasks.close()  # before the files that tasks read are removed
             folder.remove()
 
 
 def served_folder(scratch: Any) -> Folder:
-    """The folder for models that tasks read, which is removed when this process ends."""
+    """Return the folder for models that tasks read. It is removed when this process ends."""
     address = _scratch_address(scratch)
     folder = _served.get(address)
-    if folder is None or (folder.is_local and not os.path.isdir(folder.address)):  # a cleaner came by
+    if folder is None or (folder.is_local and not os.path.isdir(folder.address)):  # was cleaned up
         folder = _served[address] = _new_folder(address, "sktopic-models")
         atexit.register(folder.remove)
     return folder
@@ -183,20 +183,20 @@ def _scratch_address(scratch):
 
 
 def _new_folder(address, prefix):
-    """A new folder within one."""
+    """Create and return a new folder within one."""
     folder = Folder(f"{address}/{prefix}-{uuid4().hex}")
     folder.create(exist_ok=False)
     return folder
 
 
 def check_visible(tasks: Here | Cluster, folder: Folder) -> None:
-    """Raise ValueError unless all workers see what this process writes into a folder."""
+    """Raise ValueError unless all workers see the files that this process writes into a folder."""
     if tasks.client is None:
         return
     name = f"probe-{uuid4().hex}"
     folder.write(name, lambda file: file.write(b"seen"))
     try:
-        # One that dies meanwhile is started anew, where it sees what it did.
+        # A worker that dies meanwhile is ignored: after its restart, it sees the same files.
         found = tasks.client.run(_sees, folder, name, on_error="ignore")
     finally:
         folder.delete(name)

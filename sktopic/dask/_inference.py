@@ -1,4 +1,4 @@
-"""Transform and score on a cluster: tasks read the fitted model from a file, once in each process."""
+"""Transform and score on a cluster. Each process reads the fitted model from a file once."""
 
 import hashlib
 import io
@@ -18,9 +18,9 @@ from sktopic._runtime._parallel import Workers
 from sktopic.dask._blocks import block_results, blocks_to_compute, checked_block, computed_blocks
 from sktopic.dask._files import Folder
 
-# Documents of a corpus on disk that one task answers for.
+# Number of documents of a corpus on disk per task.
 ROWS_OF_TASK = 8 * BLOCK_SIZE
-# Models that a process keeps.
+# Number of models that a process keeps.
 MODELS_KEPT = 2
 
 _kept: dict["ServedModel", object] = {}
@@ -36,7 +36,7 @@ class ServedModel:
 
     @classmethod
     def write(cls, model, folder):
-        """Write a model, unless the file is there: it has its digest in its name."""
+        """Write a model, unless its file exists: the name contains its digest."""
         content = io.BytesIO()
         pickle.dump(model, content, protocol=pickle.HIGHEST_PROTOCOL)
         name = f"model-{hashlib.blake2b(content.getbuffer(), digest_size=16).hexdigest()}.pickle"
@@ -45,7 +45,7 @@ class ServedModel:
         return cls(folder, name)
 
     def model(self):
-        """The model, read once by each process; it answers in one thread, as tasks do."""
+        """Return the model, which each process reads once. It uses one thread, like any task."""
         with _keeping:
             if self not in _kept:
                 with self.folder.open(self.name) as file:
@@ -58,13 +58,13 @@ class ServedModel:
 
 
 def lazy_proportions(X, model, served):
-    """The topic proportions of documents as a dask array, whose blocks are computed when they are asked for.
+    """Return the topic proportions of documents as a lazy dask array.
 
     Parameters
     ----------
     X : corpus on disk, dask array, bag, or list of delayed blocks
     model : the fitted estimator
-    served : ServedModel of it
+    served : its ServedModel
     """
     da, k = import_dask_array(), model.n_components_
     blocks = [] if isinstance(X, Corpus) else blocks_to_compute(X)
@@ -84,7 +84,7 @@ def lazy_proportions(X, model, served):
 
 
 def score_of(X, served, tasks):
-    """The held-out log-likelihood per word of all documents (see TopicModel.score)."""
+    """Return the held-out log-likelihood per word of all documents (see TopicModel.score)."""
     if isinstance(X, Corpus):
         parts = enumerate(blocks_of(X.shape[0], ROWS_OF_TASK))
         sums = [tasks.submit(("score", i), score_of_rows, X, *part, served) for i, part in parts]
@@ -101,23 +101,23 @@ def score_of(X, served, tasks):
 
 
 def proportions_of_block(block, served, dtype, block_id):
-    """The topic proportions of a block of documents, ndarray of shape (n_documents, n_components_)."""
+    """Return topic proportions of a block of documents, ndarray of shape (n_documents, n_components_)."""
     model = served.model()
     X = checked_block(block, block_id[0], type(model).__name__, model.n_features_in_)
     if not X.shape[0]:
         return np.empty((0, model.n_components_), dtype=dtype)
-    if X.dtype == np.float32:  # proportions are as precise as what was promised before blocks were read
+    if X.dtype == np.float32:  # the dtype was declared before blocks were read
         X = X.astype(dtype, copy=False)
     return model.transform(X).astype(dtype, copy=False)
 
 
 def proportions_of_rows(corpus, first, last, served, dtype):
-    """Those of some documents of a corpus on disk."""
+    """Return topic proportions of some documents of a corpus on disk."""
     return served.model().transform(corpus[first:last]).astype(dtype, copy=False)
 
 
 def score_of_block(block, served, number):
-    """The PerWord of a block of documents; None if it has no rows."""
+    """Return the PerWord of a block of documents, or None if it has no rows."""
     model = served.model()
     X = checked_block(block, number, type(model).__name__, model.n_features_in_)
     if not X.shape[0]:
@@ -127,5 +127,5 @@ def score_of_block(block, served, number):
 
 
 def score_of_rows(corpus, first, last, served):
-    """That of some documents of a corpus on disk."""
+    """Return the PerWord of some documents of a corpus on disk."""
     return score_of_block(corpus[first:last], served, None)

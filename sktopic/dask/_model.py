@@ -1,4 +1,4 @@
-"""`DaskTopicModel`: an estimator that is trained, and asked, on a cluster."""
+"""`DaskTopicModel`: train a topic model and infer topics on a cluster."""
 
 import os
 from contextlib import closing
@@ -22,54 +22,54 @@ from sktopic.dask._inference import ServedModel, lazy_proportions, score_of
 from sktopic.dask._rounds import Plan, run_rounds
 from sktopic.dask._state import begin_state, whole_state
 
-# Each is planned before training begins, with or without documents: so many take seconds.
+# Every lane is planned before training begins, which takes seconds for this number.
 MOST_LANES = 4096
 
 
 class DaskTopicModel(BaseEstimator):
     """Train a topic model on a Dask cluster.
 
-    Documents are dealt to lanes. Each lane trains on its own mini-batches from the same topics, and what the
-    lanes have learned is merged after `merge_every` of them. Lanes belong to the model, workers do not: the
-    result is the same, to the last bit, for any number of workers, for threads and processes, after workers
-    have died, and in this process (``client=False``).
+    Documents are divided among lanes. Each lane trains on its own mini-batches from the same topics, and
+    their updates are merged after every `merge_every` mini-batches. Lanes belong to the model, not to the
+    workers. Results are identical to the last bit for any number of workers, threads and processes, after
+    workers have died, and without a cluster (``client=False``).
 
     Parameters
     ----------
     estimator : estimator
         The model to train: OnlineEMLDA, HybridLDA, OnlineVariationalLDA, OnlineCVB0LDA, OnlineOPELDA,
-        StreamingVariationalLDA, StreamingGibbsLDA or HybridHDP. Its batch_size is that of a lane. Tasks run
-        in one thread each, whatever its n_jobs.
+        StreamingVariationalLDA, StreamingGibbsLDA or HybridHDP. Its batch_size applies to each lane. On a
+        cluster, each task runs in one thread, whatever its n_jobs.
     n_lanes : int from 1 to 4096, default=8
-        Number of lanes. Choose at least as many as the cluster has threads.
+        Number of lanes. Choose at least the number of threads of the cluster.
     merge_every : int or "auto", default="auto"
-        Mini-batches of a lane from one merge to the next; "auto": few at first, while topics form, then more.
+        Number of mini-batches per lane between merges. "auto" increases it from few, while topics form.
     checkpoint : str, path-like or None, default=None
-        A folder, or an address of fsspec such as ``"s3://bucket/folder"``, in which the state is kept from
-        time to time. All workers and this process must see it.
+        Folder or fsspec address, such as ``"s3://bucket/folder"``, for checkpoints. All workers and this
+        process must have access to it.
     checkpoint_every : int, default=16
-        Merges from one checkpoint to the next, and from one copy in `scratch` to the next where there is no
-        `checkpoint`. No more are repeated when a worker dies, or after `resume`.
+        Number of merges between checkpoints or, without `checkpoint`, between copies in `scratch`. At most
+        this number of merges is repeated after a worker dies, or after `resume`.
     resume : bool, default=False
-        Whether `fit` goes on with the last checkpoint of the folder; without one, it starts anew. False: a
-        folder with checkpoints is an error.
+        Whether `fit` continues from the last checkpoint in the folder. Without a checkpoint, it starts anew.
+        If False, a folder with checkpoints is an error.
     delta_dtype : {"float64", "float32"}, default="float64"
-        What lanes send is rounded to float32 where that is given, which halves it.
+        Type to which the updates of lanes are rounded. "float32" halves the amount of data that lanes send.
     client : distributed.Client, None or False, default=None
-        The client of the cluster; None: the current one; False: no cluster, all tasks run in this process. It
-        is not pickled.
+        Client of the cluster. If None, the current client. If False, all tasks run in this process. The
+        client is not pickled.
     scratch : str, path-like or None, default=None
-        A folder for files that are needed for a while, or an address of fsspec; all workers and this process
-        must see it. None: Dask's ``temporary-directory``, or that of the system.
+        Folder or fsspec address for temporary files, with the same access. If None, Dask's
+        ``temporary-directory``, or the temporary folder of the system.
     verbose : int, default=0
         If positive, training shows a progress bar.
 
     Attributes
     ----------
     estimator_ : estimator
-        The fitted model: a plain one, that knows nothing of the cluster.
+        The fitted model. It does not depend on the cluster.
     n_merges_ : int
-        Merges of the last fit.
+        Number of merges in the last call of `fit` or `partial_fit`.
 
     Examples
     --------
@@ -129,15 +129,15 @@ class DaskTopicModel(BaseEstimator):
         return {**state, "client": False if self.client is False else None}
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Learn the topics of a corpus, from scratch or, with `resume`, from the last checkpoint.
+        """Learn topics from scratch or, with `resume`, from the last checkpoint.
 
         Parameters
         ----------
         X : corpus on disk, dask array, dask bag, or list of delayed blocks
-            Word counts. Blocks of a dask array may be sparse or dense, and their numbers of rows unknown;
-            partitions of a bag are matrices, or hold them. Workers open a corpus on disk
-            (`sktopic.datasets.open_corpus`) themselves; see `read_parquet` for parquet files. With
-            ``client=False`` also a matrix in memory.
+            Word counts. Blocks of a dask array may be sparse or dense, with unknown numbers of rows.
+            Partitions of a bag are matrices or contain matrices. For a corpus on disk, see
+            `sktopic.datasets.open_corpus`; for parquet files, `read_parquet`. With ``client=False``, X may
+            also be a matrix in memory.
         y : None
             Ignored.
 
@@ -149,19 +149,19 @@ class DaskTopicModel(BaseEstimator):
         Raises
         ------
         ValueError
-            If the estimator cannot be trained in lanes; if a parameter is out of range or has no rule for
-            lanes; if a block of X holds no valid counts, which the message names; if a checkpoint is of
-            another model or of other documents, or damaged, where the message names the file.
+            If the estimator or a parameter does not support lanes, or a parameter is out of range. Also if a
+            block of X is not a valid count matrix, or a checkpoint is damaged or belongs to another model or
+            other documents; the message names the block or file.
         RuntimeError
-            If scheduler or workers are gone, and do not come back.
+            If the scheduler or all workers are lost and do not return.
         """
         return self._train(X, self.estimator, is_fit=True)
 
     def partial_fit(self, X: Any, y: object = None) -> Self:
-        """Continue training with one pass over more documents, in their order.
+        """Continue training with one pass over more documents in their order.
 
-        What is trained is a copy of `estimator_`, with its parameters; it may be set to a model that was
-        trained elsewhere. No checkpoint is read or written.
+        This trains a copy of `estimator_` with its parameters. You may set `estimator_` to a model that was
+        trained elsewhere. Checkpoints are neither read nor written.
 
         Parameters
         ----------
@@ -228,9 +228,9 @@ class DaskTopicModel(BaseEstimator):
         Returns
         -------
         theta : dask array of shape (n_samples, n_components_)
-            Topic proportions, as `estimator_.transform` gives them, computed when they are asked for, block
-            by block: the blocks are those of X. Until this process ends, the tasks read the model from a file
-            in `scratch`. Of a matrix in memory, an ndarray, computed here.
+            Topic proportions as from `estimator_.transform`, computed lazily in the blocks of X. The tasks
+            read the model from a file in `scratch`, which exists until this process ends. For a matrix in
+            memory, an ndarray, computed in this process.
         """
         check_is_fitted(self)
         if is_matrix(X):
@@ -240,7 +240,7 @@ class DaskTopicModel(BaseEstimator):
         )
 
     def score(self, X: Any, y: object = None) -> float:
-        """Held-out log-likelihood per word, by document completion; higher is better.
+        """Compute held-out log-likelihood per word by document completion; higher is better.
 
         Parameters
         ----------
@@ -252,7 +252,7 @@ class DaskTopicModel(BaseEstimator):
         Returns
         -------
         score : float
-            That of ``estimator_.score``, to the last bit: sums over blocks are exact.
+            Equal to ``estimator_.score`` to the last bit: sums over blocks are exact.
 
         Raises
         ------
@@ -268,16 +268,16 @@ class DaskTopicModel(BaseEstimator):
             return score_of(X, ServedModel.write(self.estimator_, folder), tasks)
 
     def _check(self, estimator):
-        """Raise ValueError for parameters out of range, or an estimator without a rule."""
+        """Raise ValueError if a parameter is out of range or the estimator does not support lanes."""
         self._validate_params()
         if self.resume and self.checkpoint is None:
-            raise ValueError("resume=True goes on with the last checkpoint of a folder: give checkpoint.")
+            raise ValueError("resume=True continues from the last checkpoint of a folder: give checkpoint.")
         if getattr(estimator, "_skl_callbacks", None):
-            raise ValueError(f"{type(self).__name__} reports to no callbacks of its estimator.")
+            raise ValueError(f"{type(self).__name__} does not support callbacks of its estimator.")
         check_lanes(estimator)
 
     def _in_tasks(self, estimator, tasks):
-        """A copy of the estimator as tasks have it: small, and with one thread on a worker."""
+        """Return a copy of the estimator for tasks: small, and with one thread on a worker."""
         estimator = copy(estimator)
         if hasattr(estimator, "feature_names_in_"):
             del estimator.feature_names_in_
@@ -286,7 +286,7 @@ class DaskTopicModel(BaseEstimator):
         return estimator
 
     def _identity(self, documents):
-        """What a checkpoint has to agree on, beside the estimator."""
+        """Return the values that must agree with a checkpoint, besides the estimator."""
         return {
             "n_lanes": int(self.n_lanes),
             "merge_every": self.merge_every,
@@ -297,7 +297,7 @@ class DaskTopicModel(BaseEstimator):
         }
 
     def _run(self, tasks, plan, begin_rounds, n_done, files):
-        """Run the rounds of a plan; returns the fitted model."""
+        """Run the rounds of a plan; return the fitted model."""
         name = f"{type(self).__name__}.{type(self.estimator).__name__}"
         total, done = plan.n_documents(plan.rounds), plan.n_documents(plan.rounds[:n_done])
         with Progress(name, total, done=done, shown=bool(self.verbose)) as progress:

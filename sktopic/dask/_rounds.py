@@ -1,4 +1,4 @@
-"""The loop over rounds: when lanes are merged, which documents each has, and what is submitted when."""
+"""The loop over rounds: when lanes are merged, their documents, and when tasks are submitted."""
 
 from collections import deque
 from itertools import pairwise
@@ -12,19 +12,19 @@ from sktopic._training._minibatches import SHUFFLE_KEY
 from sktopic.dask._blocks import rows_in_parts
 from sktopic.dask._state import Round
 
-# The choice "auto": as many mini-batches as a share of those before, so that lanes stay close to each other
-# while topics form and seldom wait for each other later (benchmarks/lanes.py).
+# "auto": the number of mini-batches is a share of those before. Lanes stay close to each other while topics
+# form, and seldom wait for each other later (benchmarks/lanes.py).
 GROWTH = 16
 MOST_STEPS = 128
-# Rounds that are submitted ahead of the one that the client waits for.
+# Number of rounds that are submitted ahead of the round that the client waits for.
 ROUNDS_AHEAD = 3
 
 
 def rounds(n_steps, merge_every, n_updates_done):
-    """Cut steps, in each of which every lane has a mini-batch, into rounds; yields the steps of each.
+    """Cut steps into rounds; yield the number of steps of each. In a step, every lane has a mini-batch.
 
-    merge_every : the most steps of a round, or "auto"
-    n_updates_done : steps before these, since training began. The first of all is a round of its own.
+    merge_every : maximum number of steps per round, or "auto"
+    n_updates_done : number of earlier steps. The very first step is a separate round.
     """
     end = n_updates_done + n_steps
     while n_updates_done < end:
@@ -36,14 +36,14 @@ def rounds(n_steps, merge_every, n_updates_done):
 
 
 class Deal:
-    """The documents of an epoch, as they are dealt to lanes and read in windows.
+    """The documents of an epoch, divided among lanes and read in windows.
 
     Parameters
     ----------
     documents : Documents
     n_lanes : int
-    key : of the order of this epoch, or None: as they are
-    epoch : its number
+    key : key of the order of this epoch, or None for the original order
+    epoch : number of the epoch
     """
 
     def __init__(self, documents, n_lanes, key, epoch):
@@ -55,11 +55,11 @@ class Deal:
             np.cumsum([0, *(sum(last - first for first, last in window) for window in lane)])
             for lane in self._windows
         ]
-        # The windows that the last chunk of a lane has read: the next one may go on within them.
+        # Windows that the last chunk of each lane has read. The next chunk may continue in them.
         self._read = [{} for _ in parts]
 
     def chunk(self, tasks, lane, first, last):
-        """Tasks that return windows, and bounds of rows within these: documents first to last of a lane."""
+        """Return tasks of windows, and row bounds within them, for documents first to last of a lane."""
         ends, read = self._ends[lane], self._read[lane]
         parts = rows_in_parts(ends, min(first, ends[-1]), min(last, ends[-1]))
         self._read[lane] = {i: read[i] if i in read else self._window(tasks, lane, i) for i, _, _ in parts}
@@ -72,19 +72,19 @@ class Deal:
 
 
 class Plan:
-    """The rounds of a call: they follow from numbers alone.
+    """The rounds of a call, which depend on numbers only.
 
     Parameters
     ----------
     documents : Documents
     settings : DaskTopicModel
-    estimator : that is trained
-    n_updates_done : updates of the model before
-    is_fit : whether there are passes, which the model counts; else all documents are visited once
+    estimator : the estimator that is trained
+    n_updates_done : number of earlier updates of the model
+    is_fit : whether this is `fit`, with max_iter passes that the model counts; else one pass
 
     Attributes
     ----------
-    seed : of the model, whose documents are visited in random orders; or None: in their own order
+    seed : seed of the random order of documents, or None for the original order
     """
 
     def __init__(self, documents, settings, estimator, n_updates_done, is_fit):
@@ -95,7 +95,7 @@ class Plan:
         self.rounds, self.n_updates = [], [n_updates_done]
         for epoch in range(int(estimator.max_iter) if is_fit else 1):
             first = 0
-            # The steps in which all lanes have as many documents; the last is a round of its own.
+            # Steps in which all lanes have full batches; the remaining step is a separate round.
             for n_steps in (*rounds(n_full, settings.merge_every, n_updates_done), *[1] * (n_all - n_full)):
                 round_ = Round(
                     number=len(self.rounds),
@@ -111,16 +111,16 @@ class Plan:
                 self.n_updates.append(n_updates_done)
 
     def chunks(self, tasks, round_):
-        """What each lane reads in a round."""
+        """Return the documents that each lane reads in a round."""
         if self._deal is None or self._deal.epoch != round_.epoch:
             key = None if self.seed is None else combine_keys(self.seed, SHUFFLE_KEY, round_.epoch)
             self._deal = Deal(self._documents, self.n_lanes, key, round_.epoch)
         return [self._deal.chunk(tasks, lane, *round_.bounds) for lane in range(self.n_lanes)]
 
     def check(self, start, n_rounds_done):
-        """Raise ValueError if a RoundStart after n_rounds_done rounds cannot be one of this plan."""
+        """Raise ValueError if a RoundStart after n_rounds_done rounds cannot belong to this plan."""
         if n_rounds_done > len(self.rounds):
-            raise ValueError(f"it is of {n_rounds_done} merges, where {len(self.rounds)} are all")
+            raise ValueError(f"it has {n_rounds_done} merges, but this fit has only {len(self.rounds)}")
         if start.state.n_updates != self.n_updates[n_rounds_done]:
             raise ValueError(
                 f"it has {start.state.n_updates} updates after {n_rounds_done} merges, where "
@@ -128,17 +128,17 @@ class Plan:
             )
 
     def n_documents(self, rounds):
-        """Documents of all lanes in some rounds."""
+        """Return the number of documents of all lanes in some rounds."""
         bounds = [round_.bounds for round_ in rounds]
         return sum(min(last, n) - min(first, n) for first, last in bounds for n in self._sizes)
 
 
 def run_rounds(tasks, plan, begin, n_rounds_done, files, every, progress):
-    """Run the rounds of a plan from number n_rounds_done on; returns the fitted model.
+    """Run the rounds of a plan starting with number n_rounds_done; return the fitted model.
 
-    begin : returns the MergedState before them, which is let go after the first, as each is after the next
+    begin : function that returns the MergedState before these rounds. Each state is released after the next.
     files : Checkpoints, or None in this process
-    every : rounds from one file to the next, which cuts the state from the tasks that it came from
+    every : number of rounds between files. A file releases the tasks that computed the state.
     """
     state, pending = begin(), deque()
     ahead = 0 if tasks.client is None else ROUNDS_AHEAD

@@ -1,7 +1,7 @@
-"""The merged state of lanes, and a round as tasks: the updates of all lanes, and their merge.
+"""The merged state of lanes, and a round as tasks: updates of all lanes, and their merge.
 
-Where the rows of all words are few, they are one shard, and a round is one task for each lane and one that
-merges. Else each shard of words is merged on its own, and lanes are sent the rows of their documents' words.
+If the rows of all words fit into one shard, a round has one task per lane and one task that merges. Otherwise
+each shard of words is merged separately, and lanes receive the rows of their documents' words.
 """
 
 from dataclasses import dataclass
@@ -29,29 +29,29 @@ from sktopic._estimators._lanes import (
 from sktopic.dask._blocks import in_window
 from sktopic.dask._cluster import submit_pair
 
-# Bytes of rows above which words are divided into shards.
+# Size of rows in bytes above which words are divided into shards.
 SHARD_BYTES = 1 << 26
 
 
 def shards_of(start):
-    """The shards (first, last) that the words of a model are divided into, last not included."""
+    """Return the shards (first, last) of the words of a model; last is exclusive."""
     n_shards = -(-start.n_features * start.n_topics * 8 // SHARD_BYTES)
     return word_bounds(start.n_features, min(max(1, n_shards), N_WORD_PARTS))
 
 
 @dataclass(frozen=True)
 class Round:
-    """What the lanes do between two merges.
+    """The work of the lanes between two merges.
 
     Attributes
     ----------
-    number : rounds before it
-    epoch : the pass over the documents
-    first_step : steps before it in this pass
-    n_steps : mini-batches of each lane
-    ends_epoch : whether it is the last of the pass
-    batch_size : documents of a mini-batch, at most
-    delta_dtype : to which what lanes add is rounded
+    number : number of earlier rounds
+    epoch : number of the pass over the documents
+    first_step : number of earlier steps in this pass
+    n_steps : number of mini-batches per lane
+    ends_epoch : whether it is the last round of the pass
+    batch_size : maximum number of documents per mini-batch
+    delta_dtype : type to which updates of lanes are rounded
     """
 
     number: int
@@ -64,7 +64,7 @@ class Round:
 
     @property
     def bounds(self):
-        """The documents of each lane, first to last in this pass, if it has as many."""
+        """Bounds (first, last) of the documents of each lane in this pass; a lane may have fewer."""
         return self.first_step * self.batch_size, (self.first_step + self.n_steps) * self.batch_size
 
 
@@ -74,8 +74,8 @@ class MergedState:
 
     Attributes
     ----------
-    start : task of the RoundStart, which ends when the rows are merged; or that itself
-    rows : task of the rows of each shard
+    start : the RoundStart, or its task that ends after the merge
+    rows : tasks of the rows of each shard
     bounds : the shards (see shards_of)
     """
 
@@ -86,7 +86,7 @@ class MergedState:
     def advance(self, tasks, round_, chunks):
         """Return the state after a Round.
 
-        chunks : for each lane, windows of documents, and the bounds of its own rows in these
+        chunks : for each lane, windows of documents, and bounds of the lane's rows in them
         """
         number, is_first_visit = round_.number, round_.epoch == 0
         if len(self.rows) == 1:
@@ -117,7 +117,7 @@ class MergedState:
         return MergedState(start, rows, self.bounds)
 
     def _update(self, tasks, chunk, lane, round_):
-        """The task of a lane's update, which is sent the rows of its words by all shards."""
+        """Return the task of a lane's update; the task receives the rows of its words from all shards."""
         name = round_.number, lane
         words, batches = submit_pair(tasks, ("batches", *name), batches_of, *chunk, round_)
         gathered = [
@@ -129,7 +129,7 @@ class MergedState:
 
 
 def begin_state(tasks, start):
-    """The MergedState before the first update."""
+    """Return the MergedState before the first update."""
     bounds = shards_of(start)
     begun = [submit_pair(tasks, ("begin", i), initial_rows, start, *words) for i, words in enumerate(bounds)]
     totals = [sums for _, sums in begun]
@@ -138,7 +138,7 @@ def begin_state(tasks, start):
 
 
 def whole_state(start, model):
-    """The MergedState of a fitted model in this process."""
+    """Return the MergedState of a fitted model in this process."""
     return MergedState(start, [rows_of(model)], word_bounds(start.n_features, 1))
 
 
@@ -146,7 +146,7 @@ def whole_state(start, model):
 
 
 def batches_of(windows, bounds, round_):
-    """The words of a lane's documents, and these in batches, with positions in the words as columns."""
+    """Return the words of a lane's documents, and its batches with positions in these words as columns."""
     if not windows:
         return np.empty(0, dtype=np.int64), [sp.csr_array((0, 0))] * round_.n_steps
     X, size = in_window(windows, bounds, None, 0), round_.batch_size
@@ -154,17 +154,17 @@ def batches_of(windows, bounds, round_):
 
 
 def updated(start, rows, windows, bounds, lane, round_):
-    """The LaneUpdate of documents, given the rows of all words."""
+    """Return the LaneUpdate of documents, given the rows of all words."""
     words, batches = batches_of(windows, bounds, round_)
     return local_update(start, words, rows, batches, lane, round_.delta_dtype, at=words)
 
 
 def updated_by_shards(start, gathered, words, batches, lane, round_):
-    """The LaneUpdate of batches, given the rows of their words in each shard."""
+    """Return the LaneUpdate of batches, given the rows of their words in each shard."""
     return local_update(start, words, np.concatenate(gathered), batches, lane, round_.delta_dtype)
 
 
 def rows_of_words(rows, first_word, last_word, words):
-    """The rows of those of the words that a shard has."""
+    """Return the rows of the given words that a shard holds."""
     some = words[np.searchsorted(words, first_word) : np.searchsorted(words, last_word)]
     return rows[some - first_word]

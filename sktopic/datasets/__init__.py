@@ -1,4 +1,4 @@
-"""Corpora: generators with known truth, texts that are always at hand, readers and fetchers."""
+"""Corpora: generators with known truth, a built-in collection of texts, readers and downloads."""
 
 from sktopic._documents._corpus import Corpus, open_corpus
 from sktopic._documents._corpus_writer import save_corpus

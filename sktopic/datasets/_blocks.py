@@ -1,4 +1,4 @@
-"""Blocks of counts, from texts and from parquet files, in which corpora larger than memory are handed on."""
+"""Iterate over corpora larger than memory in blocks of counts, from texts and from parquet files."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -20,17 +20,17 @@ def iter_counts(vectorizer: Any, texts: Iterable[Any], *, block_size: int = BLOC
 
     Parameters
     ----------
-    vectorizer : CountVectorizer, fitted, or anything else whose `transform` makes counts of texts
+    vectorizer : CountVectorizer, fitted, or another object whose `transform` turns texts into counts
         A HashingVectorizer needs ``alternate_sign=False, norm=None``.
     texts : iterable of str
-        The texts, drawn as blocks are.
+        Texts, read lazily.
     block_size : int, default=2048
-        Number of texts of a block.
+        Number of texts per block.
 
     Yields
     ------
     X : csr_matrix or csr_array of shape (block_size, n_features)
-        Word counts of the texts that follow; the last block may have fewer.
+        Word counts of the next texts. The last block may have fewer rows.
 
     See Also
     --------
@@ -63,30 +63,30 @@ def iter_parquet(
 ) -> Iterator[sp.csr_array]:
     """Iterate over the documents of parquet files, block by block.
 
-    Each row of the files is a document, with two columns of lists: the numbers of its words, and as many
-    counts. Needs pyarrow (extra ``parquet``).
+    Each row of the files is a document. One column lists its word indices, another their counts. Needs
+    pyarrow (extra ``parquet``).
 
     Parameters
     ----------
     source : str, path-like, list of these, or pyarrow.dataset.Dataset
-        A file, a folder of files in the order of their names, files in the order given, or a dataset.
+        A file, a folder (its files are read in the order of their names), a list of files, or a dataset.
     n_features : int
-        Size of the vocabulary. Words are numbered from 0.
+        Vocabulary size. Word indices start at 0.
     indices, counts : str, default='indices', 'counts'
         Names of the two columns.
     block_size : int, default=2048
-        Number of documents of a block, at most.
+        Maximum number of documents per block.
 
     Yields
     ------
     X : csr_array of shape (n_documents, n_features)
-        Word counts of the documents that follow. Word numbers are as they are in the file, and checked by
-        what takes the blocks.
+        Word counts of the next documents. Word indices are not checked here; the function that receives
+        the blocks checks them.
 
     Raises
     ------
     ValueError
-        If columns do not have lists of numbers, or not lists of the same lengths.
+        If a column does not hold lists of numbers, or the two lists of a document differ in length.
     ImportError
         If pyarrow is not installed.
 
@@ -105,7 +105,7 @@ def iter_parquet(
     )
     first = 0
     for batch in batches:
-        if not batch.num_rows:  # of a file without documents
+        if not batch.num_rows:  # a file without documents
             continue
         place = f"documents {first} to {first + batch.num_rows}"
         yield counts_of_lists(batch, n_features, indices, counts, place)
@@ -113,7 +113,7 @@ def iter_parquet(
 
 
 def check_n_features(n_features):
-    """Raise TypeError or ValueError for what is no size of a vocabulary."""
+    """Raise TypeError or ValueError if `n_features` is not a valid vocabulary size."""
     check_scalar(n_features, "n_features", Integral, min_val=1, max_val=MOST_WORDS)
 
 
@@ -121,11 +121,11 @@ def check_columns(schema, *names):
     """Raise ValueError if a schema lacks columns."""
     for name in names:
         if name not in schema.names:
-            raise ValueError(f"there is no column {name!r}; there are {schema.names!r:.200}.")
+            raise ValueError(f"there is no column {name!r}; the columns are {schema.names!r:.200}.")
 
 
 def counts_of_lists(batch, n_features, indices, counts, place):
-    """A record batch with two columns of lists as csr_array; place: what messages call its documents."""
+    """Return a record batch with two columns of lists as a csr_array; `place` names it in messages."""
     words, lengths = _lists(batch.column(indices), f"{place}: the column {indices!r}", ["integer"])
     values, expected = _lists(
         batch.column(counts), f"{place}: the column {counts!r}", ["integer", "floating"]
@@ -137,7 +137,7 @@ def counts_of_lists(batch, n_features, indices, counts, place):
 
 
 def _lists(column, name, kinds):
-    """The values of lists of these kinds of numbers, one after the other, and the lengths of the lists."""
+    """Return the concatenated values of the lists in a column, and the length of each list."""
     types, compute = import_pyarrow("types"), import_pyarrow("compute")
     if not (types.is_list(column.type) or types.is_large_list(column.type)):
         raise ValueError(f"{name} has {column.type}; lists of numbers are allowed.")

@@ -1,4 +1,4 @@
-"""A corpus of real English texts that is always at hand: docstrings."""
+"""A corpus of English texts that needs no download: docstrings of installed packages."""
 
 import importlib
 import inspect
@@ -14,9 +14,9 @@ from sklearn.utils import Bunch, check_scalar
 
 _PACKAGES = ("numpy", "scipy", "sklearn")
 
-# Submodules that are not walked, by the last part of their name.
+# Submodules that are skipped, by the last part of their name.
 _SKIPPED_MODULES = {
-    "blas",  # this and lapack: generated, one text for hundreds of Fortran routines
+    "blas",  # and lapack: generated, one text for hundreds of Fortran routines
     "conftest",
     "core",  # numpy.core: deprecated alias of a private package
     "distutils",
@@ -29,11 +29,10 @@ _SKIPPED_MODULES = {
     "tests",
 }
 
-# Public only after an opt-in import somewhere in the process; left out so that the corpus does not
-# depend on what was imported before.
+# Public only after an opt-in import. Left out so that the corpus does not depend on earlier imports.
 _OPT_IN_NAMES = {"HalvingGridSearchCV", "HalvingRandomSearchCV", "IterativeImputer"}
 
-# Methods written by scikit-learn from one template for every estimator.
+# Methods that scikit-learn generates for every estimator.
 _GENERATED_METHOD = re.compile(r"set_\w+_request")
 
 _REMOVABLE = ("examples", "headers", "references", "see_also")
@@ -48,7 +47,7 @@ _SECTIONS = {
 _UNDERLINE = re.compile(r"\s*([-=~^*+#\"'`])\1{2,}\s*")
 _RUBRIC = re.compile(r"\s*\.\. rubric::\s*(.*)")
 _FOOTNOTE = re.compile(r"\s*\.\. \[")
-# Deprecation notes that scipy composes from a set, in an order that changes from process to process.
+# Deprecation notes of scipy that list a set; the order of its elements changes from process to process.
 _PRINTED_SET = re.compile(r"(?<=argument\(s\) ``\{)[^{}]*(?=\}``)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
@@ -58,25 +57,20 @@ def load_docstrings(
 ) -> Bunch:
     """Load the docstrings of the installed numpy, scipy and scikit-learn as a corpus.
 
-    The public modules of the three packages are walked, and every docstring of a module, class, function
-    or method becomes a document: several thousand English texts on related but distinct subjects, without
-    a download. The label of a document is the subpackage it belongs to.
+    Each docstring of a public module, class, function or method becomes a document: several thousand
+    English texts without a download. The label of a document is its subpackage.
 
     Parameters
     ----------
     min_words : int, default=20
-        Documents with fewer words are dropped, counted after `remove` was applied. A word is a run of at
-        least two letters.
+        Minimum number of words per document after `remove`. A word is a run of at least two letters.
     remove : tuple of str, default=("examples", "headers", "references")
-        What to strip from the texts, any of:
+        Parts to strip from the texts. The default leaves mostly prose; ``()`` leaves the texts unchanged.
 
-        - "examples": sections titled Examples, and doctest lines with their output anywhere else;
-        - "headers": section titles such as Parameters or Returns with their underlines, and the
-          signature with which the docstrings of compiled functions begin;
+        - "examples": sections titled Examples, and doctest lines with their output elsewhere;
+        - "headers": section titles with their underlines, and signatures of compiled functions;
         - "references": sections titled References, and footnotes;
         - "see_also": sections titled See Also.
-
-        The default leaves what is mostly prose; with ``remove=()`` the texts are as written.
 
     Returns
     -------
@@ -86,8 +80,8 @@ def load_docstrings(
         target : ndarray of shape (n_samples,), dtype int64
             Index into `target_names`.
         target_names : list of str, length n_classes
-            Subpackages such as "scipy.stats", sorted. What a package offers at its top level has the
-            package itself as its label ("numpy").
+            Subpackages such as "scipy.stats", sorted. Objects at the top level of a package have the
+            package itself as label ("numpy").
         names : list of str, length n_samples
             Qualified names such as "scipy.stats.rankdata", sorted.
         DESCR : str
@@ -96,17 +90,18 @@ def load_docstrings(
     Raises
     ------
     ValueError
-        If `remove` holds an unknown name, or if no document has `min_words` words.
+        If `remove` contains an unknown name, or no document has `min_words` words.
     RuntimeError
         If Python runs with ``-OO`` or ``PYTHONOPTIMIZE=2``, which remove most docstrings.
 
     Notes
     -----
-    Texts depend on the installed versions, so figures obtained from them compare only between runs with
-    the same `DESCR`. An object, or a text, that is found under several public names is kept once, under
-    the name with the fewest dots and, among those, the first in alphabetical order. Names starting with
-    an underscore, test modules, features that need an opt-in import and the generated
-    ``set_{method}_request`` methods are left out. A module that cannot be imported is passed over.
+    Texts depend on the installed versions, so compare results only between runs with the same `DESCR`.
+
+    - An object or text with several public names is kept once, under the name with the fewest dots; ties go
+      to the alphabetically first.
+    - Left out: names that start with an underscore, test modules, features that need an opt-in import,
+      generated ``set_{method}_request`` methods, and modules that cannot be imported.
 
     Examples
     --------
@@ -124,7 +119,7 @@ def load_docstrings(
     if isinstance(remove, str) or not set(remove) <= set(_REMOVABLE):
         raise ValueError(f"remove must be a tuple of names among {_REMOVABLE}, got {remove!r}.")
 
-    if __doc__ is None:  # texts of compiled functions, and those that NumPy adds by calls, would be left
+    if __doc__ is None:  # only compiled functions, and docstrings that NumPy adds by calls, would be left
         raise RuntimeError(
             "load_docstrings finds no docstrings: Python runs with -OO or PYTHONOPTIMIZE=2, which remove "
             "them. Run Python without this option."
@@ -140,7 +135,7 @@ def load_docstrings(
                 docs.update(_docs_of_module(module))
             versions[package] = importlib.import_module(package).__version__
 
-    first: dict[str, str] = {}  # of docstrings that several names have, such as those of inherited methods
+    first: dict[str, str] = {}  # the preferred name of each docstring: inherited methods share docstrings
     for name in sorted(docs, key=lambda name: (name.count("."), name)):
         first.setdefault(docs[name], name)
 
@@ -171,7 +166,7 @@ def load_docstrings(
 
 
 def _public_modules(name):
-    """Yield the module `name` and its public submodules, those that can be imported."""
+    """Yield the module `name` and its public submodules that can be imported."""
     try:
         module = importlib.import_module(name)
     except (Exception, SystemExit):
@@ -194,7 +189,7 @@ def _docs_of_module(module):
             member = getattr(module, name)
             origin = _origin(member)
             doc = _own_doc(member)
-        except Exception:  # an attribute that is announced but not there any more
+        except Exception:  # a declared attribute that no longer exists
             continue
         if origin.split(".")[0] not in _PACKAGES or (declared is None and origin != module.__name__):
             continue
@@ -227,11 +222,11 @@ def _origin(member):
 
 
 def _own_doc(member):
-    """Return the docstring written for `member`, None for one that belongs to its type."""
+    """Return the docstring written for `member`, or None if the docstring belongs to its type."""
     if inspect.ismodule(member):
         return None
     if inspect.isclass(member):
-        return inspect.getattr_static(member, "__doc__")  # as it is written, with its signature
+        return inspect.getattr_static(member, "__doc__")  # unprocessed, with the signature
     if inspect.isroutine(member):
         return member.__doc__
     doc = member.__doc__ if callable(member) else None
@@ -280,7 +275,7 @@ def _strip(text, remove):
 
 
 def _title(lines, position):
-    """Return the section title at `position` and the number of its lines, or (None, 0)."""
+    """Return the section title at `position` and its number of lines, or (None, 0)."""
     rubric = _RUBRIC.fullmatch(lines[position])
     if rubric:
         return rubric.group(1), 1
@@ -298,7 +293,7 @@ def _without_signature(lines):
     while lines and re.match(r"[\w.]+\(", lines[0]):
         depths = np.cumsum([line.count("(") - line.count(")") for line in lines])
         closing = next((number for number, depth in enumerate(depths) if depth <= 0), None)
-        # Not a signature when it never closes, or when prose goes on behind the parenthesis.
+        # Not a signature if the parenthesis never closes, or if prose follows it.
         if closing is None or not re.search(r"\)\s*(->.*)?$", lines[closing]):
             break
         lines = lines[closing + 1 :]

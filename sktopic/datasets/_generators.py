@@ -1,4 +1,4 @@
-"""Corpora drawn from the models themselves, with the truth known."""
+"""Generators of corpora with known topics."""
 
 from itertools import pairwise
 from numbers import Integral, Real
@@ -12,10 +12,10 @@ from sklearn.utils import Bunch, check_random_state, check_scalar
 from sktopic._runtime._compat import as_configured
 from sktopic._typing import RandomState
 
-# Words drawn at a time, so that memory beyond the result stays bounded.
+# Number of words drawn at a time, which bounds the memory beyond the result.
 _BLOCK_TOKENS = 1 << 20
 
-# A document-topic prior below this is drawn as this: the logarithm of the proportions stays finite.
+# Lower bound on a document-topic prior: keeps the logarithms of the proportions finite.
 _TINY = 1e-300
 
 
@@ -29,9 +29,9 @@ def make_bars(
 ) -> Bunch:
     """Draw documents from the bars model: images that overlay rows and columns of a grid.
 
-    The vocabulary is the pixels of a square grid. Each topic is uniform on one row or one column, and
-    documents follow latent Dirichlet allocation with these topics [1]_. A fitted topic can be looked at
-    with ``components_[k].reshape(size, size)``.
+    The vocabulary is the pixels of a square grid. Each topic is uniform on one row or one column.
+    Documents follow latent Dirichlet allocation with these topics [1]_. To view a fitted topic, use
+    ``components_[k].reshape(size, size)``.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ def make_bars(
     size : int, default=5
         Side of the grid: ``size**2`` words and ``2 * size`` topics.
     doc_length : int, default=100
-        Number of words of each document.
+        Number of words per document.
     doc_topic_prior : float or array-like of shape (2 * size,), default=0.1
-        Parameters of the Dirichlet distribution of topic proportions (alpha in the literature); positive.
+        Dirichlet parameters of the topic proportions, > 0 (alpha in the literature).
         Small values overlay few bars.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draw. Pass an int for the same documents at each call.
+        Seed. Pass an int for reproducible documents.
 
     Returns
     -------
@@ -55,9 +55,9 @@ def make_bars(
         components : ndarray of shape (2 * size, size**2)
             Topic-word probabilities, rows from top to bottom, then columns from left to right.
         doc_topic_prior : ndarray of shape (2 * size,)
-            The prior, one entry per topic.
+            Prior of each topic.
         doc_topic_distr : ndarray of shape (n_samples, 2 * size)
-            The proportions each document was drawn from.
+            Topic proportions of each document.
 
     References
     ----------
@@ -99,29 +99,28 @@ def make_lda_documents(
 ) -> Bunch:
     """Draw documents from latent Dirichlet allocation.
 
-    Topics are Dirichlet draws, or the ones given; documents have Poisson lengths and Dirichlet topic
-    proportions.
+    Topics are given or drawn from a Dirichlet distribution. Documents have Poisson lengths and Dirichlet
+    topic proportions.
 
     Parameters
     ----------
     n_samples : int, default=1000
         Number of documents.
     n_features : int, default=1000
-        Number of words in the vocabulary (V). Ignored when `components` is given.
+        Number of words in the vocabulary (V). Ignored if `components` is given.
     n_components : int, default=10
-        Number of topics (K). Ignored when `components` is given.
+        Number of topics (K). Ignored if `components` is given.
     mean_length : float, default=60
-        Mean of the Poisson distribution of document lengths; not negative. A short mean leaves documents
-        without words, which are kept as empty rows.
+        Mean of the Poisson distribution of document lengths, >= 0. Documents without words are empty rows.
     doc_topic_prior : float or array-like of shape (n_components,), default=0.1
-        Parameters of the Dirichlet distribution of topic proportions (alpha in the literature); positive.
+        Dirichlet parameters of the topic proportions, > 0 (alpha in the literature).
     topic_word_prior : float or array-like of shape (n_features,), default=0.05
-        Parameters of the Dirichlet distribution of topics (eta or beta in the literature); positive. Small
-        values give topics of few words. Ignored when `components` is given.
+        Dirichlet parameters of the topics, > 0 (eta or beta in the literature). Small
+        values give topics of few words. Ignored if `components` is given.
     components : array-like of shape (n_components, n_features), default=None
-        Topic-word probabilities to draw from, rows summing to one.
+        Topic-word probabilities; each row sums to one. If None, topics are drawn.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draw. Pass an int for the same documents at each call.
+        Seed. Pass an int for reproducible documents.
 
     Returns
     -------
@@ -131,18 +130,18 @@ def make_lda_documents(
         components : ndarray of shape (n_components, n_features)
             Topic-word probabilities.
         doc_topic_prior : ndarray of shape (n_components,)
-            The prior, one entry per topic.
+            Prior of each topic.
         doc_topic_distr : ndarray of shape (n_samples, n_components)
-            The proportions each document was drawn from.
+            Topic proportions of each document.
 
     See Also
     --------
-    make_hdp_documents : The number of topics is part of the draw.
+    make_hdp_documents : Draw documents from a model without a fixed number of topics.
 
     Notes
     -----
-    Time is proportional to ``n_samples * n_components`` plus the number of words drawn; memory beyond the
-    result is bounded.
+    Time is proportional to ``n_samples * n_components`` plus the number of words. Memory beyond the result
+    is bounded.
 
     Examples
     --------
@@ -151,7 +150,7 @@ def make_lda_documents(
     >>> corpus.data.shape, corpus.components.shape, corpus.doc_topic_distr.shape
     ((50, 30), (4, 30), (50, 4))
 
-    New documents on the same topics, to hold out:
+    Draw held-out documents from the same topics:
 
     >>> held_out = make_lda_documents(n_samples=10, components=corpus.components, random_state=1)
     >>> held_out.data.shape
@@ -187,9 +186,8 @@ def make_hdp_documents(
 ) -> Bunch:
     """Draw documents from a hierarchical Dirichlet process over topics.
 
-    Topic weights come from the stick-breaking construction, document proportions from a Dirichlet process
-    centred at these weights, topics from a Dirichlet distribution [1]_. How many topics the documents use
-    is part of the draw.
+    Topic weights come from the stick-breaking construction, topic proportions from a Dirichlet process
+    centered at these weights, and topics from a Dirichlet distribution [1]_. The number of topics is random.
 
     Parameters
     ----------
@@ -198,19 +196,19 @@ def make_hdp_documents(
     n_features : int, default=1000
         Number of words in the vocabulary (V).
     mean_length : float, default=60
-        Mean of the Poisson distribution of document lengths; not negative.
+        Mean of the Poisson distribution of document lengths, >= 0.
     topic_concentration : float, default=1.0
-        Concentration of the topic weights at the level of the corpus (gamma_0 in the literature; gamma in
-        [1]_); positive. The number of topics grows with it.
+        Concentration of the corpus-level topic weights, > 0 (gamma_0 in the literature; gamma in [1]_).
+        The number of topics grows with it.
     doc_concentration : float, default=1.0
-        Concentration of a document's proportions around the weights (alpha_0 in the literature); positive.
+        Concentration of the proportions of a document around the weights, > 0 (alpha_0 in the literature).
         The number of topics in a document grows with it.
     topic_word_prior : float or array-like of shape (n_features,), default=0.05
-        Parameters of the Dirichlet distribution of topics (eta or beta in the literature); positive.
+        Dirichlet parameters of the topics, > 0 (eta or beta in the literature).
     max_components : int, default=1000
-        Upper bound on the number of sticks broken.
+        Maximum number of sticks.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draw. Pass an int for the same documents at each call.
+        Seed. Pass an int for reproducible documents.
 
     Returns
     -------
@@ -220,28 +218,23 @@ def make_hdp_documents(
         components : ndarray of shape (n_components, n_features)
             Topic-word probabilities of the topics that occur in the documents, heaviest first.
         topic_weights : ndarray of shape (n_components,)
-            Their corpus-level weights as drawn. What they lack to one is the weight of the topics that no
-            word came from.
+            Corpus-level weights of these topics. The remaining mass belongs to topics that do not occur.
         doc_topic_prior : ndarray of shape (n_components,)
             ``doc_concentration * topic_weights``: the Dirichlet parameters of the proportions.
         doc_topic_distr : ndarray of shape (n_samples, n_components)
-            The proportions each document was drawn from, restricted to the topics that occur and rescaled
-            to sum to one.
+            Topic proportions of each document, rescaled over these topics to sum to one.
 
     See Also
     --------
-    make_lda_documents : A fixed number of topics.
+    make_lda_documents : Draw documents from a fixed number of topics.
 
     Notes
     -----
-    Sticks are broken until less than 1e-6 remains, or `max_components` is reached; the last one takes what
-    remains. So the draw is exact but for a weight of about 1e-6, unless `max_components` cuts it short:
-    ``topic_concentration`` times 14 sticks are needed on average.
-
-    Topics without a single word are dropped because no data tell of them. Proportions restricted to a
-    subset of topics and rescaled are again Dirichlet, with the parameters of that subset: this is why
-    `topic_weights` and `doc_topic_prior` are not rescaled. If no document has any word, the heaviest topic
-    alone is kept.
+    - Sticks are broken until less than 1e-6 of the weight remains or `max_components` is reached. The last
+      stick takes the remainder. On average, 14 times `topic_concentration` sticks are needed.
+    - Topics without words are dropped. If no document has words, the heaviest topic is kept.
+    - `topic_weights` and `doc_topic_prior` are not rescaled: proportions restricted to some topics are
+      Dirichlet distributed with the original parameters of these topics.
 
     References
     ----------
@@ -297,7 +290,7 @@ def _draw_corpus(rng, components, prior, lengths):
 
 
 def _break_sticks(rng, concentration, max_components, tolerance=1e-6):
-    """Draw GEM weights in decreasing order, the last stick taking what remains."""
+    """Draw GEM weights in decreasing order; the last stick takes the remainder."""
     weights = []
     remaining = 1.0
     while remaining >= tolerance and len(weights) < max_components - 1:
@@ -310,7 +303,7 @@ def _break_sticks(rng, concentration, max_components, tolerance=1e-6):
 def _log_gammas(rng, shape_parameters, n_rows):
     """Draw rows of log gamma variables; their softmax is Dirichlet, without underflow at small parameters.
 
-    A gamma variable of shape a is one of shape a + 1 times a uniform to the power 1 / a.
+    If G is gamma with shape a + 1 and U is uniform, G * U ** (1 / a) is gamma with shape a.
     """
     size = (n_rows, len(shape_parameters))
     logs = np.log(rng.standard_gamma(shape_parameters + 1.0, size))
@@ -319,13 +312,13 @@ def _log_gammas(rng, shape_parameters, n_rows):
 
 
 def _shares(log_gammas):
-    """The softmax of each row: a draw from a Dirichlet distribution."""
-    with np.errstate(under="ignore"):  # with small parameters most entries are too small for any number
+    """Return the softmax of each row: a draw from a Dirichlet distribution."""
+    with np.errstate(under="ignore"):  # with small parameters, most entries underflow to zero
         return softmax(log_gammas, axis=1)
 
 
 def _draw_topic_counts(rng, doc_topic_distr, lengths):
-    """Draw how many words of each document come from each topic, shape (n_samples, n_components)."""
+    """Draw the number of words of each document from each topic, shape (n_samples, n_components)."""
     counts = np.empty(doc_topic_distr.shape, dtype=np.int32)
     for row, (length, distr) in enumerate(zip(lengths, doc_topic_distr)):
         counts[row] = rng.multinomial(length, distr)
@@ -335,7 +328,7 @@ def _draw_topic_counts(rng, doc_topic_distr, lengths):
 def _draw_words(rng, topic_counts, components):
     """Draw the words behind `topic_counts` as a canonical CSR matrix of int32 counts."""
     cumulative = np.cumsum(components, axis=1)
-    with np.errstate(under="ignore"):  # of words that come first and are next to impossible
+    with np.errstate(under="ignore"):  # the first words may have negligible probabilities
         cumulative /= cumulative[:, -1:]
     ends = np.cumsum(topic_counts.sum(axis=1, dtype=np.int64))
     cuts = np.searchsorted(ends, np.arange(_BLOCK_TOKENS, ends[-1], _BLOCK_TOKENS))
@@ -345,7 +338,7 @@ def _draw_words(rng, topic_counts, components):
         rows, words = [], []
         for k, counts in enumerate(topic_counts[start:stop].T):
             rows.append(np.repeat(np.arange(stop - start, dtype=np.int32), counts))
-            # side="right" passes over words of probability zero.
+            # side="right" skips words of probability zero.
             words.append(cumulative[k].searchsorted(rng.random_sample(len(rows[-1])), side="right"))
         rows, words = np.concatenate(rows), np.concatenate(words).astype(np.int32)
         ones = np.ones(len(rows), dtype=np.int32)
@@ -356,7 +349,7 @@ def _draw_words(rng, topic_counts, components):
 
 
 def _check_real(value, name, *, include_zero=False):
-    """Raise unless `value` is a finite number, positive or not negative."""
+    """Raise unless `value` is a finite number that is positive, or zero if `include_zero`."""
     check_scalar(value, name, Real)
     if not np.isfinite(value) or value < 0 or (value == 0 and not include_zero):
         allowed = "not negative" if include_zero else "positive"
@@ -374,7 +367,7 @@ def _check_prior(prior, name, length):
 
 
 def _check_components(components):
-    """Return a copy of given topics, rows summing to one."""
+    """Return a copy of the given topics; each row must sum to one."""
     components = np.array(components, dtype=np.float64)
     if components.ndim != 2 or components.size == 0:
         raise ValueError(

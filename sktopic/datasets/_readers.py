@@ -1,4 +1,4 @@
-"""Readers of the text formats in which corpora of counts are handed around, at once and by blocks."""
+"""Readers of text formats for word counts, at once or in blocks."""
 
 import gzip
 import io
@@ -20,13 +20,13 @@ from sklearn.utils import check_scalar
 
 from sktopic._runtime._compat import Counts, as_configured
 
-_BLOCK_BYTES = 1 << 24  # of a UCI file, parsed at once
+_BLOCK_BYTES = 1 << 24  # size of the blocks in which a UCI file is parsed
 _LDAC_BLOCK_BYTES = 1 << 20
 
 File: TypeAlias = str | PathLike[str]
-# Word counts, and the words where they are known.
+# Word counts, and the words if they are known.
 CountsAndWords: TypeAlias = tuple[Counts, NDArray[np.object_] | None]
-# What the largest corpora in use stay far below; damaged and hostile files do not.
+# Limits far above the largest corpora in use, against damaged and hostile files.
 _MAX_COUNT = np.iinfo(np.int32).max
 _MAX_ENTRIES = np.iinfo(np.int32).max
 _MAX_ITERATED_ENTRIES = 10**18 - 1
@@ -40,7 +40,7 @@ _MAX_BLANK_LINES = 1000
 _SIZES = "documents", "words", "entries"
 _ENTRY = "document number", "word number", "count"
 _HEADER_LINE = re.compile(rb"\s*+\d{1,18}+\s*+")
-# Possessive, so that no memory is kept for going back.
+# Possessive quantifiers do not backtrack, so that memory stays bounded.
 _LDAC_LINE = re.compile(rb"\s*+\d{1,18}+(?:\s++\d{1,18}+:\d{1,18}+)*+\s*+")
 _MATRIX_MARKET_LINE = re.compile(
     rb"%%MatrixMarket\s++matrix\s++coordinate\s++(?:integer|real)\s++general\s*+", re.I
@@ -52,40 +52,41 @@ _REGULAR_LINES = re.compile(rb"(?:\d{1,18}+ \d{1,18}+ \d{1,18}+\n)*+")
 def read_uci(docword: File, vocab: File | None = None) -> CountsAndWords:
     """Read a corpus in the UCI bag-of-words format.
 
-    The file starts with three lines, the number of documents D, of words W and of entries NNZ. Each of the
-    NNZ lines that follow holds a document number from 1 to D, a word number from 1 to W and a count.
+    The first three lines hold the numbers of documents D, of words W and of entries NNZ. Each of the
+    following NNZ lines holds a document number from 1 to D, a word number from 1 to W and a count.
 
     Parameters
     ----------
     docword : str or path-like
-        The file of counts, plain or compressed with gzip.
+        File of counts, plain or compressed with gzip.
     vocab : str or path-like, default=None
-        The file of words, one a line, plain or compressed with gzip. Line i is word number i.
+        File of words, one per line, plain or compressed with gzip. Line i is word number i.
 
     Returns
     -------
     X : csr_matrix or csr_array of shape (D, W), dtype int32
-        Word counts. Documents without any entry are empty rows. Entries given twice are added up.
+        Word counts. Documents without entries are empty rows. Repeated entries are added.
     feature_names : ndarray of str of shape (W,), dtype object, or None
-        The words, None without `vocab`.
+        The words, or None without `vocab`.
 
     Raises
     ------
     ValueError
-        If a file does not keep to the format, is damaged or goes beyond the limits below: the message
-        names the file and, where there is one, the line.
-    OSError
-        If a file cannot be opened or read.
+        If a file violates the format or exceeds a limit (see Notes). The message names the file and, if
+        known, the line.
 
     Notes
     -----
-    The file is parsed, and decompressed, in blocks. Beyond the result, memory is needed for one block
-    only, as long as lines are sorted by document. No memory is taken because the header says so: the
-    result is built from the entries that are there.
+    If lines are sorted by document, memory beyond the result is needed for one block only. Memory grows with
+    the entries in the file, not with the sizes in the header.
 
-    Limits, far above the corpora in use: a count and NNZ of at most 2**31 - 1; 2**24 words; 10,000,000
-    documents without any entry, that is, D of at most NNZ plus that number; 1000 bytes a line, of counts and
-    of words; a vocabulary of 2**28 bytes; and 1000 empty lines more than entries.
+    Limits, far above the corpora in use:
+
+    - 2**31 - 1 for a count and for NNZ;
+    - 2**24 words;
+    - 10,000,000 documents without entries: D may exceed NNZ by at most this number;
+    - 1000 bytes per line and 2**28 bytes per vocabulary;
+    - 1000 empty lines more than entries.
 
     Examples
     --------
@@ -110,43 +111,44 @@ def read_uci(docword: File, vocab: File | None = None) -> CountsAndWords:
 def read_ldac(path: File, vocab: File | None = None, n_features: int | None = None) -> CountsAndWords:
     """Read a corpus in the format of LDA-C.
 
-    Each line is a document: the number N of its distinct words, then N pairs ``word:count``. Words are
-    numbered from 0.
+    Each line is a document: its number N of distinct words, then N pairs ``word:count``. Words are numbered
+    from 0.
 
     Parameters
     ----------
     path : str or path-like
-        The file of counts, plain or compressed with gzip.
+        File of counts, plain or compressed with gzip.
     vocab : str or path-like, default=None
-        The file of words, one a line, plain or compressed with gzip.
+        File of words, one per line, plain or compressed with gzip.
     n_features : int, default=None
-        Size of the vocabulary. By default the number of words in `vocab` or, without it, one more than the
-        greatest word number in the file.
+        Vocabulary size. If None, the number of words in `vocab`; without `vocab`, the largest word number
+        in the file plus one.
 
     Returns
     -------
     X : csr_matrix or csr_array of shape (n_samples, n_features), dtype int32
-        Word counts. Documents without words, lines that hold just 0, are empty rows. Words given twice in
-        a document are added up.
+        Word counts. Documents without words (lines that hold only 0) are empty rows. Repeated words of a
+        document are added.
     feature_names : ndarray of str of shape (n_features,), dtype object, or None
-        The words, None without `vocab`.
+        The words, or None without `vocab`.
 
     Raises
     ------
     ValueError
-        If a file does not keep to the format, is damaged or goes beyond the limits below, or `vocab` and
-        `n_features` contradict one another: the message names the file and, where there is one, the line.
-    OSError
-        If a file cannot be opened or read.
+        If a file violates the format or exceeds a limit (see Notes), or if `vocab` contradicts
+        `n_features`. The message names the file and, if known, the line.
 
     Notes
     -----
-    The file is parsed, and decompressed, in blocks. Beyond the result, memory is needed for one block or
-    one document only.
+    Memory beyond the result is needed for one block or one document only.
 
-    Limits, far above the corpora in use: a count, and the number of entries, of at most 2**31 - 1; 2**24
-    words; 10,000,000 documents without words; 2**24 bytes a document; a vocabulary of 2**28 bytes, 1000 a
-    word; and 1000 empty lines at the end.
+    Limits, far above the corpora in use:
+
+    - 2**31 - 1 for a count and for the number of entries;
+    - 2**24 words;
+    - 10,000,000 documents without words;
+    - 2**24 bytes per document, 2**28 bytes per vocabulary and 1000 bytes per word;
+    - 1000 empty lines at the end.
 
     Examples
     --------
@@ -183,32 +185,30 @@ def read_ldac(path: File, vocab: File | None = None, n_features: int | None = No
 def iter_uci(docword: File) -> Iterator[Counts]:
     """Iterate over a corpus in the UCI bag-of-words format, block by block.
 
-    Memory is needed for one block, and for the longest document. Other than for `read_uci`, lines have to be
-    sorted by document, and there may be more than 2**31 - 1 entries. The number of a document may exceed the
-    number of entries before it by 10,000,001 at most, where `read_uci` compares totals alone.
+    Memory is needed for one block and the longest document. Unlike in `read_uci`, lines must be sorted by
+    document, and there may be more than 2**31 - 1 entries. A document number may exceed the number of
+    preceding entries by at most 10,000,001.
 
     Parameters
     ----------
     docword : str or path-like
-        The file of counts, plain or compressed with gzip.
+        File of counts, plain or compressed with gzip.
 
     Yields
     ------
     X : csr_matrix or csr_array of shape (n_documents, W), dtype int32
-        Word counts of the documents that follow, of some 16 MB of text. Documents without any entry are empty
-        rows. Entries given twice are added up.
+        Word counts of the next documents, about 16 MB of text. Documents without entries are empty rows.
+        Repeated entries are added.
 
     Raises
     ------
     ValueError
-        If the file does not keep to the format, is damaged, is not sorted or goes beyond these limits or the
-        others of `read_uci`: the message names the file and, where there is one, the line.
-    OSError
-        If the file cannot be opened or read.
+        If the file violates the format, is not sorted, or exceeds these limits or the others of `read_uci`.
+        The message names the file and, if known, the line.
 
     See Also
     --------
-    read_uci : Read all documents at once, and the words.
+    read_uci : Read all documents at once, and optionally the words.
     save_corpus : Write blocks to a corpus on disk.
 
     Examples
@@ -234,28 +234,26 @@ def iter_uci(docword: File) -> Iterator[Counts]:
 def iter_matrix_market(path: File) -> Iterator[Counts]:
     """Iterate over a corpus in the MatrixMarket format, block by block.
 
-    The matrix is in coordinate format, "integer general" or "real general", with a row for each document and
-    whole numbers, as gensim and `scipy.io.mmwrite` write counts. Memory is needed for one block, and for the
-    longest document. Entries have to be sorted by row; `scipy.io.mmread` reads others, at once.
+    The matrix is in coordinate format, "integer general" or "real general", with one row per document and
+    integer values, as written by gensim and `scipy.io.mmwrite`. Entries must be sorted by row;
+    `scipy.io.mmread` reads other files at once. Memory is needed for one block and the longest document.
 
     Parameters
     ----------
     path : str or path-like
-        The file, plain or compressed with gzip.
+        File, plain or compressed with gzip.
 
     Yields
     ------
     X : csr_matrix or csr_array of shape (n_documents, n_features), dtype int32
-        Word counts of the documents that follow, of some 16 MB of text. Documents without any entry are empty
-        rows. Entries given twice are added up.
+        Word counts of the next documents, about 16 MB of text. Documents without entries are empty rows.
+        Repeated entries are added.
 
     Raises
     ------
     ValueError
-        If the file does not keep to the format, is damaged, is not sorted, or goes beyond the limits of
-        `iter_uci`: the message names the file and, where there is one, the line.
-    OSError
-        If the file cannot be opened or read.
+        If the file violates the format, is not sorted, or exceeds the limits of `iter_uci`. The message
+        names the file and, if known, the line.
 
     See Also
     --------
@@ -284,33 +282,31 @@ def iter_matrix_market(path: File) -> Iterator[Counts]:
 def iter_ldac(path: File, n_features: int) -> Iterator[Counts]:
     """Iterate over a corpus in the format of LDA-C, block by block.
 
-    Memory is needed for one block, and for the longest document. Other than for `read_ldac`, there may be
-    more than 2**31 - 1 entries.
+    Memory is needed for one block and the longest document. Unlike in `read_ldac`, there may be more than
+    2**31 - 1 entries.
 
     Parameters
     ----------
     path : str or path-like
-        The file of counts, plain or compressed with gzip.
+        File of counts, plain or compressed with gzip.
     n_features : int
-        Size of the vocabulary.
+        Vocabulary size.
 
     Yields
     ------
     X : csr_matrix or csr_array of shape (n_documents, n_features), dtype int32
-        Word counts of the documents that follow, of some 1 MB of text. Documents without words are empty
-        rows. Words given twice in a document are added up.
+        Word counts of the next documents, about 1 MB of text. Documents without words are empty rows.
+        Repeated words of a document are added.
 
     Raises
     ------
     ValueError
-        If the file does not keep to the format, is damaged or goes beyond the other limits of `read_ldac`:
-        the message names the file and, where there is one, the line.
-    OSError
-        If the file cannot be opened or read.
+        If the file violates the format or exceeds the other limits of `read_ldac`. The message names the
+        file and, if known, the line.
 
     See Also
     --------
-    read_ldac : Read all documents at once, and the words.
+    read_ldac : Read all documents at once, and optionally the words.
     save_corpus : Write blocks to a corpus on disk.
 
     Examples
@@ -338,11 +334,11 @@ def iter_ldac(path: File, n_features: int) -> Iterator[Counts]:
 
 @contextmanager
 def _opened(path):
-    """Open a file that is plain or compressed with gzip for reading bytes.
+    """Open a plain or gzip-compressed file for reading bytes.
 
-    Failures to decompress, also while reading in the context, are raised as ValueError.
+    Decompression errors, also those while reading in the context, are raised as ValueError.
     """
-    path = os.fspath(path)  # a number would be a file that is already open
+    path = os.fspath(path)  # raises for an int, which open() would take for a file descriptor
     with open(path, "rb") as file:
         compressed = file.read(2) == b"\x1f\x8b"
     try:
@@ -353,14 +349,14 @@ def _opened(path):
 
 
 def parse_vocabulary(path, n_features, source):
-    """Read one word a line; their number must be `n_features`, unless None, which `source` announced."""
+    """Read one word per line; unless None, `n_features` from `source` must be the number of words."""
     lines, n_bytes = [], 0
     with _opened(path) as file:
         for number, line in _numbered_lines(file, path, _MAX_LINE_BYTES):
             n_bytes += len(line)
             if number > _MAX_WORDS or n_bytes > _MAX_VOCABULARY_BYTES:
                 allowed = f"at most {_MAX_WORDS} words and {_MAX_VOCABULARY_BYTES} bytes are allowed."
-                raise _error(path, number, f"the vocabulary goes on; {allowed}")
+                raise _error(path, number, f"the vocabulary is too long; {allowed}")
             if b"\0" in line:
                 message = f"{_shown(line)} holds a null byte; a vocabulary must be text in UTF-8 or Latin-1."
                 raise _error(path, number, message)
@@ -378,7 +374,7 @@ def parse_vocabulary(path, n_features, source):
 
 
 def parse_docword(path, expected=None):
-    """Read a UCI file of counts; a header that differs from `expected` (D, W, NNZ) is refused."""
+    """Read a UCI file of counts; raise ValueError if the header differs from `expected` (D, W, NNZ)."""
     with _opened(path) as file:
         header = _parse_header(file, path)
         if expected is not None and header != tuple(expected):
@@ -390,12 +386,12 @@ def parse_docword(path, expected=None):
 
 
 def _error(path, line, message):
-    """A ValueError that says where a file is wrong."""
+    """Return a ValueError that names the file and the line."""
     return ValueError(f"{path}, line {line}: {message}")
 
 
 def _numbered_lines(file, path, max_bytes, first=1):
-    """Yield (number, line) for the lines of a file, none longer than `max_bytes` with its end."""
+    """Yield (number, line) for the lines of a file; a line has at most `max_bytes` with its end."""
     for number in count(first):
         line = file.readline(max_bytes + 1)
         if not line:
@@ -419,7 +415,7 @@ def _parse_header(file, path, most_entries=_MAX_ENTRIES):
 
 
 def _parse_matrix_market_header(file, path):
-    """Read D, W and NNZ, behind comments; returns these, and the number of lines up to there."""
+    """Read D, W and NNZ after the comments; return them and the number of lines read."""
     for number, line in _numbered_lines(file, path, _MAX_LINE_BYTES):
         if number == 1:
             if not _MATRIX_MARKET_LINE.fullmatch(line):
@@ -434,7 +430,7 @@ def _parse_matrix_market_header(file, path):
 
 
 def _checked_header(header, path, lines, most_entries):
-    """D, W and NNZ, which were found in these lines, within their limits."""
+    """Return D, W and NNZ after checking their limits; `lines` are their line numbers."""
     limits = (1, _MAX_COUNT), (1, _MAX_WORDS), (0, most_entries)
     for size, meaning, number, (low, high) in zip(header, _SIZES, lines, limits):
         if not low <= size <= high:
@@ -442,20 +438,20 @@ def _checked_header(header, path, lines, most_entries):
     n_samples, n_features, n_entries = header
     if n_samples > n_entries + _MAX_EMPTY_DOCUMENTS:
         announced = f"{n_samples} documents, but line {lines[2]} announces {n_entries} entries"
-        allowed = f"at most {_MAX_EMPTY_DOCUMENTS} documents may be without any."
+        allowed = f"at most {_MAX_EMPTY_DOCUMENTS} documents may have no entries."
         raise _error(path, lines[0], f"{announced}; {allowed}")
     return n_samples, n_features, n_entries
 
 
 def _parse_body(file, path, n_samples, n_features, n_entries):
     """Read the entries after the header block by block."""
-    # All grow with what is there, so that a header that promises too much does not cost memory.
+    # Arrays grow with the entries read, so that a wrong header does not cost memory.
     columns = [array("i") for _ in range(4)]
     for entries, _ in _uci_entries(file, path, n_samples, n_features, n_entries):
         starts = np.flatnonzero(np.diff(entries[:, 0], prepend=0))
         runs = np.diff(starts, append=len(entries))
         _extend(columns, (entries[:, 1] - 1, entries[:, 2], entries[starts, 0], runs))
-    words, counts, documents, lengths = map(np.asarray, columns)  # the last two of runs of one document
+    words, counts, documents, lengths = map(np.asarray, columns)  # the last two: runs of one document
     if np.any(documents[1:] < documents[:-1]):
         order = np.argsort(np.repeat(documents, lengths), kind="stable")
         words, counts = words[order], counts[order]
@@ -466,13 +462,13 @@ def _parse_body(file, path, n_samples, n_features, n_entries):
 
 
 def _extend(columns, numbers):
-    """Add integers to arrays of int32, which grow in place."""
+    """Append integers to arrays of int32 in place."""
     for column, values in zip(columns, numbers):
         column.frombytes(values.astype(np.int32).tobytes())
 
 
 def _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines=3):
-    """Yield the documents after a header of so many lines, whose entries are sorted, block by block."""
+    """Yield blocks of documents from sorted entries that follow a header of `n_lines` lines."""
     first, kept = 1, [np.empty((0, 3), dtype=np.int64)]  # the next document, and its entries so far
     n_before = 0
     for entries, lines in _uci_entries(file, path, n_samples, n_features, n_entries, n_lines):
@@ -482,14 +478,14 @@ def _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines=3):
             i = falls[0]
             advice = "files that are not sorted are read at once (read_uci, scipy.io.mmread)."
             raise _error(path, lines[i], f"document {documents[i]} after later ones; {advice}")
-        numbers = n_before + np.arange(len(documents))  # of the entries
+        numbers = n_before + np.arange(len(documents))  # number of preceding entries
         beyond = np.flatnonzero(documents > numbers + _MAX_EMPTY_DOCUMENTS + 1)
         if len(beyond):
             i = beyond[0]
-            allowed = f"at most {_MAX_EMPTY_DOCUMENTS} documents may be without any."
+            allowed = f"at most {_MAX_EMPTY_DOCUMENTS} documents may have no entries."
             raise _error(path, lines[i], f"document {documents[i]} after {numbers[i]} entries; {allowed}")
         n_before += len(documents)
-        last = documents[-1]  # which may go on
+        last = documents[-1]  # may continue in the next block
         n_complete = int(np.searchsorted(documents, last))
         if last > first:
             yield _block_of(np.concatenate([*kept, entries[:n_complete]]), first, last, n_features, path)
@@ -499,14 +495,14 @@ def _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines=3):
 
 
 def _block_of(entries, first, stop, n_features, path):
-    """Documents from first to stop, not included, of their sorted entries."""
+    """Return the documents from `first` to `stop` (exclusive) from their sorted entries."""
     indptr = np.searchsorted(entries[:, 0], np.arange(first, stop + 1))
     words, counts = (column.astype(np.int32) for column in (entries[:, 1] - 1, entries[:, 2]))
     return _canonical_csr(counts, words, indptr, (stop - first, n_features), path, first)
 
 
 def _uci_entries(file, path, n_samples, n_features, n_entries, n_lines=3):
-    """Yield the entries after the header block by block, at least one each, checked, and their lines."""
+    """Yield blocks of checked entries after the header, at least one entry each, and their line numbers."""
     filled, n_blank, first_line = 0, 0, n_lines + 1
     while block := file.read(_BLOCK_BYTES):
         block += file.readline(_MAX_LINE_BYTES + 1)
@@ -516,7 +512,7 @@ def _uci_entries(file, path, n_samples, n_features, n_entries, n_lines=3):
         size = len(entries)
         n_blank += n_lines - size
         if filled + size > n_entries:
-            message = f"the header announces {n_entries} entries, but here are more."
+            message = f"the header announces {n_entries} entries, but there are more."
             raise _error(path, lines[n_entries - filled], message)
         filled += size
         if size:
@@ -530,8 +526,8 @@ def _uci_entries(file, path, n_samples, n_features, n_entries, n_lines=3):
 def _parse_block(block, path, first_line, surplus):
     """Parse whole lines of three integers.
 
-    `surplus` is how many more entries than empty lines came before. Returns the integers, shape (n, 3), the
-    line number of each triple, and the number of lines.
+    `surplus` is the number of entries minus the number of empty lines so far. Returns the integers of shape
+    (n, 3), the line number of each triple, and the number of lines.
     """
     ended = block if block.endswith(b"\n") else block + b"\n"
     n_lines = ended.count(b"\n")
@@ -539,7 +535,7 @@ def _parse_block(block, path, first_line, surplus):
         entries = np.fromstring(ended.decode("ascii"), dtype=np.int64, sep=" ").reshape(-1, 3)
         return entries, range(first_line, first_line + n_lines), n_lines
 
-    # Other white space, empty lines or an error: slowly, line by line.
+    # Other white space, empty lines or an error: parse line by line.
     entries, lines = array("q"), array("q")
     for number, line in _numbered_lines(io.BytesIO(block), path, _MAX_LINE_BYTES, first_line):
         found = _UCI_LINE.fullmatch(line)
@@ -558,7 +554,7 @@ def _parse_block(block, path, first_line, surplus):
 
 
 def _check_entries(entries, lines, path, lowest, highest):
-    """Raise ValueError for the first number out of range; columns are the last of _ENTRY."""
+    """Raise ValueError for the first number out of range; columns are the last columns of _ENTRY."""
     outside = (entries < lowest) | (entries > highest)
     if outside.any():
         row, column = np.argwhere(outside)[0]
@@ -567,7 +563,7 @@ def _check_entries(entries, lines, path, lowest, highest):
 
 
 def _ldac_documents(path, n_features):
-    """Yield words, their counts and the number of words of each document, block by block."""
+    """Yield the words, their counts and the number of words of each document, block by block."""
     n_documents, n_empty = 0, 0
     with _opened(path) as file:
         for block in _ldac_blocks(file, path):
@@ -586,7 +582,7 @@ def _check_total(found, allowed, meaning, path, line):
 
 
 def _ldac_blocks(file, path):
-    """Yield the lines block by block, after checking what they look like."""
+    """Yield blocks of lines that match the format."""
     block, n_bytes, n_blank = [], 0, 0
     for number, line in _numbered_lines(file, path, _MAX_LDAC_LINE_BYTES):
         if line.isspace():
@@ -627,7 +623,7 @@ def _parse_ldac_block(block, path, first_line, n_features):
 
 
 def _canonical_csr(counts, words, indptr, shape, path, first=1):
-    """Build a CSR matrix of int32 with sorted indices and no duplicates; its rows count from `first`."""
+    """Build a CSR matrix of int32 with sorted indices and no duplicates; `first` numbers its first row."""
     result = sparse.csr_matrix((counts, words, indptr), shape=shape)
     result.sort_indices()
     if not result.has_canonical_format:

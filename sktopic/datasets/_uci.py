@@ -1,4 +1,4 @@
-"""The bag-of-words collections of the UCI repository, downloaded on first use."""
+"""Bag-of-words collections of the UCI repository, downloaded on first use."""
 
 import os
 import tempfile
@@ -18,7 +18,7 @@ from sktopic._runtime._files import real_path
 from ._readers import parse_docword, parse_vocabulary
 
 _BASE_URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/bag-of-words/"
-_TIMEOUT = 60  # seconds without an answer
+_TIMEOUT = 60  # seconds without a response
 
 # Documents, words and entries as published with the collections.
 _PUBLISHED = {
@@ -59,15 +59,15 @@ def fetch_bag_of_words(
     Parameters
     ----------
     name : {"kos", "nips", "enron", "nytimes", "pubmed"}
-        The collection.
+        Name of the collection.
     data_home : str or path-like, default=None
-        Folder under which files are kept, in a subfolder ``uci_bag_of_words``. By default
+        Folder for the files, which are kept in its subfolder ``uci_bag_of_words``. If None,
         ``sktopic_data`` in the user's home folder.
     base_url : str, default=None
-        Address of a mirror that serves ``docword.{name}.txt.gz`` and ``vocab.{name}.txt``. By default the
+        Address of a mirror that serves ``docword.{name}.txt.gz`` and ``vocab.{name}.txt``. If None, the
         UCI repository.
     download_if_missing : bool, default=True
-        If False, raise OSError when the files are not in `data_home` yet.
+        If False, raise OSError if the files are not in `data_home`.
 
     Returns
     -------
@@ -77,14 +77,14 @@ def fetch_bag_of_words(
         feature_names : ndarray of str of shape (n_features,), dtype object
             The words.
         DESCR : str
-            A short description with the source.
+            Short description with the source.
 
     Raises
     ------
     ValueError
         If `name` is unknown, or a file contradicts itself or the published figures.
     ConnectionError
-        If a download fails. The message tells where to put the files by hand.
+        If a download fails. The message names the folder for files that you download yourself.
     ImportError
         If a download is needed and pooch is not installed: ``pip install sktopic[datasets]``.
     OSError
@@ -92,18 +92,17 @@ def fetch_bag_of_words(
 
     See Also
     --------
-    read_uci : Read other files of this format.
+    read_uci : Read other files in this format.
 
     Notes
     -----
-    No checksums are published for these files. What is verified is that the header, the body, the
-    vocabulary and the published figures in the table above agree; a file is given its final name only
-    after that. The parsed counts are kept next to the files, as a corpus on disk, where the folder can be
-    written to. Later calls read only these: the downloaded files may be deleted then. If kept counts are
-    damaged, the files are parsed again. Calls in several processes at once do not disturb each other; one
-    that is killed leaves at most a folder whose name begins with a dot, which may be deleted.
-
-    The collection "pubmed" needs about 4 GB of memory and some minutes of parsing.
+    - No checksums are published. Instead, the header, the body, the vocabulary and the table above must
+      agree before a file gets its final name.
+    - If the folder is writable, the parsed counts are kept there as a corpus on disk. Later calls read only
+      this corpus, so you may delete the downloaded files. A damaged corpus is rebuilt from them.
+    - Several processes may call the function at once. A killed process may leave a folder whose name
+      starts with a dot; you may delete it.
+    - The collection "pubmed" needs about 4 GB of memory and some minutes of parsing.
 
     References
     ----------
@@ -126,7 +125,7 @@ def fetch_bag_of_words(
     loaded = _load_kept(kept, name)
     if loaded is None:
         loaded = _load_files(folder, name, base_url or _BASE_URL, download_if_missing)
-        with suppress(OSError, ValueError):  # a folder that cannot be written to, or that is no corpus
+        with suppress(OSError, ValueError):  # the folder is not writable or not a corpus
             save_corpus(kept, *loaded, overwrite=kept.exists())
     counts, feature_names = loaded
     n_samples, n_features, n_entries = _PUBLISHED[name]
@@ -142,7 +141,7 @@ def fetch_bag_of_words(
 
 
 def _load_files(folder, name, base_url, download_if_missing):
-    """Return counts and words from the files in `folder`, after downloading those that are missing."""
+    """Return counts and words from the files in `folder`; download missing files first."""
     required = (f"vocab.{name}.txt", f"docword.{name}.txt.gz")
     present = {filename: _find(folder, filename) for filename in required}
     missing = [filename for filename, path in present.items() if path is None]
@@ -155,7 +154,7 @@ def _load_files(folder, name, base_url, download_if_missing):
         )
     folder = Path(real_path(folder))
     folder.mkdir(parents=True, exist_ok=True)
-    # On the file system of `folder`, so that moving a verified file there is atomic.
+    # On the same file system as `folder`, so that moving a verified file is atomic.
     with tempfile.TemporaryDirectory(dir=folder, prefix=f".{name}-") as incoming:
         for filename in missing:
             present[filename] = _download(base_url, filename, incoming, folder)
@@ -166,7 +165,7 @@ def _load_files(folder, name, base_url, download_if_missing):
 
 
 def _find(folder, filename):
-    """Return the path of a file that is there, compressed or not, else None."""
+    """Return the path of an existing file, compressed or not, else None."""
     stem = filename.removesuffix(".gz")
     for candidate in (folder / f"{stem}.gz", folder / stem):
         if candidate.is_file():
@@ -216,7 +215,7 @@ def _parse(docword, vocab, name):
 
 
 def _load_kept(path, name):
-    """Return counts and words that were kept, None if there are none or they cannot be used."""
+    """Return the kept counts and words, or None if they are missing or unusable."""
     n_samples, n_features, n_entries = _PUBLISHED[name]
     try:
         corpus = open_corpus(path, verify=True)

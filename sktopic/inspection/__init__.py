@@ -1,4 +1,4 @@
-"""Looking at topics: in a browser, as tables, over time, in plots, and the hand-over to pyLDAvis."""
+"""Inspect topics: in a browser, as tables, over time and in plots; export to pyLDAvis."""
 
 from sktopic.inspection._effects import estimate_effect, plot_effects
 from sktopic.inspection._explorer import Explorer, explore

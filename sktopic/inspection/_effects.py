@@ -1,4 +1,4 @@
-"""How topic proportions depend on what is known of documents."""
+"""Regression of topic proportions on document covariates."""
 
 from collections.abc import Sequence
 from numbers import Integral, Real
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("topic", "name", "covariate", "effect", "standard_error", "low", "high")
 SMALLEST_UNEXPLAINED = 1e-9
-# Inches: the picture's width, and the height of a topic in it.
+# Inches: the width of a plot, and the height of one topic.
 WIDTH, ROW_HEIGHT = 4.5, 0.22
 
 
@@ -39,8 +39,8 @@ def estimate_effect(
 ) -> "DataFrame":
     """Regress topic proportions on covariates, with the uncertainty of the proportions.
 
-    The proportions of each document are drawn from their posterior several times. Each set of draws is
-    regressed on the covariates by least squares, and the results are pooled by Rubin's rules.
+    The proportions are drawn several times from their posterior. Each set of draws is regressed on the
+    covariates by least squares, and the results are pooled by Rubin's rules [1]_.
 
     Read more in :doc:`/guide/uncertainty`.
 
@@ -49,10 +49,10 @@ def estimate_effect(
     model : fitted estimator
         An estimator with ``sample_proportions``, or a pipeline or search that ends in one.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-        Word counts, or whatever the pipeline takes.
+        Word counts, or the input of the pipeline.
     covariates : DataFrame or array-like of shape (n_documents,) or (n_documents, n_covariates)
-        One row per document. Numbers and booleans are used as they are. A column of strings or categories
-        becomes one indicator per category except the first, which is the baseline. An intercept is added.
+        One row per document. Numbers and booleans are used directly. A column of strings or categories
+        becomes one indicator per category except the first, the baseline. An intercept is added.
     n_samples : int, default=20
         Number of draws per document, at least 2.
     confidence_level : float, default=0.95
@@ -70,8 +70,8 @@ def estimate_effect(
     TypeError
         If the model has no ``sample_proportions``.
     ValueError
-        If the covariates have missing or infinite values, another number of rows than X, no variation, or
-        are linearly dependent.
+        If the covariates have missing or infinite values, no variation, linear dependence, or a different
+        number of rows than X.
     ImportError
         If pandas is not installed.
 
@@ -85,10 +85,9 @@ def estimate_effect(
     - Standard errors within a set of draws are robust to unequal variances (HC3, [2]_). The pooled t
       distribution has the degrees of freedom of Barnard and Rubin [3]_.
     - The draws are kept in memory: 8 bytes per document, draw and topic.
-    - The prior of the model does not know the covariates, so it pulls the proportions of short documents
-      together, and effects are too small: by about a fifth with 10 words per document, by a few percent with
-      100 words.
-    - Topics are held fixed. To see how the effects depend on the topics, repeat with other seeds.
+    - The prior ignores the covariates and shrinks effects: by about a fifth with 10 words per document, by
+      a few percent with 100 words.
+    - Topics are held fixed. Repeat with other seeds to see how effects depend on them.
 
     References
     ----------
@@ -133,7 +132,7 @@ def estimate_effect(
 
 
 def pooled_regressions(design, draws):
-    """Least squares of each set of draws, pooled by Rubin's rules.
+    """Regress each set of draws by least squares, and pool the results by Rubin's rules.
 
     Parameters
     ----------
@@ -168,7 +167,7 @@ def pooled_regressions(design, draws):
 
 
 def _design(pandas, covariates):
-    """The columns of the regression, ndarray of shape (n_documents, n_coefficients), and their names."""
+    """Return the design matrix, ndarray of shape (n_documents, n_coefficients), and its column names."""
     if isinstance(covariates, str) or not np.iterable(covariates):
         raise TypeError(f"covariates={covariates!r:.80} is invalid: must have one row for each document.")
     if not isinstance(covariates, pandas.DataFrame):
@@ -194,7 +193,7 @@ def _design(pandas, covariates):
 
 
 def _check_design(design, names):
-    """Raise ValueError for columns that do not determine coefficients."""
+    """Raise ValueError if the columns do not determine the coefficients."""
     infinite = [name for name, column in zip(names, design.T) if not np.isfinite(column).all()]
     if infinite:
         raise ValueError(
@@ -215,13 +214,13 @@ def _check_design(design, names):
     alone = np.flatnonzero(_unexplained(np.linalg.qr(scaled).Q) < SMALLEST_UNEXPLAINED)
     if len(alone):
         raise ValueError(
-            f"document {alone[0]} alone determines a coefficient, as of a category of one; leave it out, or "
+            f"document {alone[0]} alone determines a coefficient, such as a category of one; leave it out or "
             "merge categories."
         )
 
 
 def _unexplained(basis):
-    """The share of each observation that does not enter its own fit, shape (n_documents,)."""
+    """Return 1 minus the leverage of each observation, shape (n_documents,)."""
     return 1.0 - np.square(basis).sum(axis=1)
 
 
@@ -239,13 +238,13 @@ def plot_effects(
     Parameters
     ----------
     effects : DataFrame
-        The table of `estimate_effect`.
+        Table returned by `estimate_effect`.
     covariate : str, default=None
-        Which covariate to plot. If None, the table must have one covariate besides the intercept.
+        Covariate to plot. If None, the table must have one covariate besides the intercept.
     topics : array-like of int, default=None
-        Which topics to plot. If None, all topics.
+        Topics to plot. If None, all topics.
     ax : matplotlib Axes, default=None
-        Where to plot. If None, a new figure.
+        Axes to plot into. If None, a new figure.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Topics to be looked at in a browser: one page that needs nothing else."""
+"""A self-contained HTML page to explore topics in a browser."""
 
 import base64
 import hashlib
@@ -37,32 +37,32 @@ from sktopic.inspection._related import topic_similarity
 from sktopic.inspection._tables import infer_documents, topic_labels, typical_documents
 from sktopic.inspection._topic_map import topic_map
 
-# Parts of the one script of the page, in this order.
+# Parts of the script of the page, in this order.
 SCRIPTS = "elements", "topics", "map", "list", "words", "documents", "shares", "search", "main"
-# Pixels of the page within a notebook.
+# Height of the page in a notebook, in pixels.
 HEIGHT = 860
 RELATED_TOPICS = 3
 
-# What must not stand in the data as it is: what an HTML parser could take for a tag, and half characters,
-# which no file can hold.
+# Characters that must be escaped in the data: an HTML parser could read them as tags, or they are unpaired
+# surrogates, which no file can hold.
 _ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 class Explorer:
-    """A page on the topics of a model, which `explore` makes.
+    """HTML page on the topics of a model, made by `explore`.
 
-    As the last value of a cell, a notebook shows it in a frame of its own. It is one HTML file that loads
-    nothing: its content security policy forbids the network.
+    A notebook displays it in a frame. The page is one HTML file; its content security policy forbids network
+    access.
 
     Parameters
     ----------
     data : dict
-        What the page shows.
+        Content of the page.
 
     Attributes
     ----------
     html : str
-        The page.
+        Source of the page.
     """
 
     html: str
@@ -72,12 +72,12 @@ class Explorer:
         self._n_topics = len(data["topics"])  # type: ignore[arg-type]
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the page to a file, which any browser opens.
+        """Write the page to a file, which any browser can open.
 
         Parameters
         ----------
         path : str or path-like
-            The file, such as "topics.html". One that is there is replaced in one step.
+            Path such as "topics.html". An existing file is replaced atomically.
 
         Raises
         ------
@@ -92,7 +92,7 @@ class Explorer:
         return f"<Explorer of {self._n_topics} topics, {megabytes:.1f} MB: save(path) writes the page>"
 
     def _repr_html_(self) -> str:
-        # In a frame that may run its script, and nothing else: it cannot reach the page around it.
+        # The frame may run its script only: it cannot access the page around it.
         page = self.html.replace("&", "&amp;").replace('"', "&quot;")
         return (
             f'<iframe title="Topics" sandbox="allow-scripts" srcdoc="{page}" width="100%" height="{HEIGHT}" '
@@ -124,13 +124,12 @@ def explore(
     n_characters: int = 3000,
     word_of: Callable[[str], str] = str.lower,
 ) -> Explorer:
-    """Look at the topics of a model in a browser: their words, documents, map, course and groups.
+    """Explore the topics of a model in a browser: words, documents, a map, trends and groups.
 
-    The page has a map on which topics are near to those of similar words; the words of the chosen topic by
-    relevance, and the topics most like it; its documents, with each word in the colour of the topic that it
-    is most probably of; search over words, topics and the documents of the page; and where dates or groups
-    are given, the shares of the topic in these. It can be used by keyboard and screen reader, on a telephone
-    and in the dark.
+    The page shows a map of topics. For the selected topic, it shows words by relevance, similar topics, its
+    documents, and its shares by date or group. Words in documents have the color of their most probable
+    topic. You can search words, topics and documents. The page supports keyboards, screen readers, phones
+    and dark mode.
 
     Read more in :doc:`/guide/inspection`.
 
@@ -138,45 +137,44 @@ def explore(
     ----------
     model : fitted estimator
         An estimator with ``components_`` and ``transform``, or a pipeline or search that ends in one. Topics
-        have the names that `name_topics` gave them.
+        have the names given by `name_topics`.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-        Word counts (or what else the pipeline takes) of the documents that say how frequent topics are,
-        usually those of training.
+        Word counts (or pipeline input) that determine the sizes of topics, usually the training documents.
     feature_names : array-like of str of shape (n_features,), default=None
-        The words, as in `top_words`.
+        Words of the columns, as in `top_words`.
     texts : sequence of str of length n_samples, default=None
-        The documents as they were written. None: documents are shown by their words and counts.
+        Original texts of the documents. If None, the page shows the words and counts of documents.
     dates : array-like of shape (n_samples,), default=None
-        When each document was written, as in `topics_over_time`, which needs pandas.
+        Date of each document, as in `topics_over_time`. Needs pandas.
     groups : array-like of shape (n_samples,), default=None
-        The group of each document, such as its source or label.
+        Group of each document, such as its source or label.
     freq : str or pandas DateOffset, default=None
-        The length of a period, as in `topics_over_time`. None: integers are periods themselves, and so are
-        dates where at most 60 differ; of more dates, the shortest of days, weeks, months, quarters, years and
-        tens of years that makes no more periods than that.
+        Length of a period, as in `topics_over_time`. If None, each distinct integer or date is a period. More
+        than 60 dates are grouped by the shortest of days, weeks, months, quarters, years and decades that
+        gives at most 60 periods.
     title : str, default="Topics"
-        The heading of the page.
+        Title of the page.
     n_words : int, default=30
-        Words of each topic; all where the vocabulary has fewer.
+        Number of words per topic, at most the vocabulary size.
     n_documents : int, default=10
-        Documents of each topic, those with the largest proportions.
+        Number of documents per topic, those with the largest proportions.
     n_characters : int, default=3000
-        How much of each text is in the page.
+        Maximum number of characters shown of each text.
     word_of : function of str that returns str, default=str.lower
-        How words are found in texts: what feature_names call a word, where they do not have it as it is
-        written. A stemmer, say, for stems.
+        Function that maps a word in a text to its name, if feature_names does not contain the word itself.
+        For stemmed words, pass the stemmer.
 
     Returns
     -------
     explorer : Explorer
-        Shown by a notebook; ``save("topics.html")`` writes it to a file.
+        Page that a notebook displays. ``save("topics.html")`` writes it to a file.
 
     Raises
     ------
     ImportError
         If dates are given and pandas is not installed.
     ValueError
-        If no document has words, or texts, dates or groups are not one for each document.
+        If no document has words, or texts, dates or groups do not have one entry per document.
 
     See Also
     --------
@@ -184,21 +182,16 @@ def explore(
 
     Notes
     -----
-    The relevance of word w in topic k is lambda log p(w|k) + (1 - lambda) log(p(w|k) / p(w)), where p(w) is
-    the share of the word that the model expects in X: the mean of the topics, weighted by their shares of
-    tokens. A slider sets lambda.
-
-    Distances of topics are Hellinger's, as in `topic_similarity`. The map is found by metric multidimensional
-    scaling from the classical solution, after which circles that overlap are pushed apart.
-
-    A word of a document is of topic k with a probability proportional to the topic's proportion in the
-    document times the word's probability in the topic; it has the colour of the most probable one.
-
-    Of a large corpus, the page leaves out most. It has n_documents documents of each topic, and n_characters
-    characters of each text or, without texts, the 45 to 300 most frequent words of a document (fewer beyond
-    1000 documents); for the search, the 20,000 most frequent words and up to three topics of each; the 60
-    groups with most tokens. This is 1.5 MB for 100 topics of 20,000 words and a thousand documents without
-    texts, and 3.5 MB with texts.
+    - The relevance of word w in topic k is lambda log p(w|k) + (1 - lambda) log(p(w|k) / p(w)). p(w) is the
+      mean of the topics, weighted by their shares of tokens. A slider sets lambda.
+    - The map approximates the Hellinger distances of `topic_similarity` by metric multidimensional scaling.
+      It starts from the classical solution; overlapping circles are then pushed apart.
+    - A word in a document is most probably of the topic with the largest product of topic proportion and
+      word probability.
+    - The page holds up to n_documents documents per topic, 20,000 searchable words with up to three topics
+      each, and 60 groups with most tokens. Without texts, it holds the 45 to 300 most frequent words of a
+      document (fewer beyond 1000 documents). The size for 100 topics, 20,000 words and 1000 documents is
+      1.5 MB without texts and 3.5 MB with texts.
 
     References
     ----------
@@ -293,7 +286,7 @@ def explore(
 
 
 def _page(data):
-    """The page with its style, script and data."""
+    """Return the HTML of the page with its style, script and data."""
     folder = files("sktopic.inspection") / "explorer"
     style = (folder / "style.css").read_text(encoding="utf-8")
     script = "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
@@ -309,11 +302,11 @@ def _page(data):
 
 
 def _digest(content):
-    """What a content security policy calls the only content that is allowed."""
+    """Return the source expression of a content security policy that allows only this content."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
 
 
 def as_json(data):
-    """JSON that can stand in a script element of an HTML page in UTF-8, whatever strings it has."""
+    """Return JSON that is safe in a script element of an HTML page in UTF-8."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -1,4 +1,4 @@
-"""What the explorer's page shows, as lists, numbers and strings that become JSON."""
+"""Content of the explorer page as lists, numbers and strings that can be written as JSON."""
 
 import re
 from collections.abc import Sequence
@@ -10,26 +10,26 @@ from sktopic._runtime._arrays import largest
 from sktopic.inspection._time import periods_of, shares_of_periods
 from sktopic.inspection._topic_table import relevance_factors
 
-# Positions of the slider of relevance: 0, 0.05, ..., 1.
+# Positions of the relevance slider: 0, 0.05, ..., 1.
 LAMBDAS = np.linspace(0, 1, 21)
-MOST_WORDS = 20_000  # that can be searched for
+MOST_WORDS = 20_000  # words that can be searched for
 TOPICS_OF_A_WORD = 3
 WORDS_AT_A_TIME = 1000
-LEAST_PERCENTAGE = 2  # of a word's tokens, in a topic that is shown with it
+LEAST_PERCENTAGE = 2  # smallest share of a word's tokens for which a topic is shown
 TOPICS_OF_A_DOCUMENT = 8
-# Cells of documents without texts: of all of them, and of each.
+# Numbers of words in documents without texts: total, and per document.
 MOST_CELLS = 45_000
 FEWEST_CELLS, MOST_CELLS_OF_A_DOCUMENT = 20, 300
 MOST_GROUPS = 60
 MOST_PERIODS = 60
 FREQUENCIES = "D", "W", "MS", "QS", "YS", "10YS"
 
-# A run of letters, digits and underscores, or one other character that is no white space.
+# A run of letters, digits and underscores, or one other character that is not white space.
 _PIECE = re.compile(r"\w+|[^\w\s]")
 
 
 def one_for_each(values, name, n_documents):
-    """The values as a sequence, of which there must be one for each document; None without."""
+    """Return the values as a sequence with one value per document; None if values is None."""
     if values is None:
         return None
     if isinstance(values, str) or not hasattr(values, "__len__"):
@@ -40,12 +40,12 @@ def one_for_each(values, name, n_documents):
 
 
 def relevant_words(components, shares, n_words):
-    """The n_words most relevant words of each topic at any position of the slider, most probable first."""
+    """Return the n_words most relevant words of each topic at any slider position, most probable first."""
     p = shares @ components
     factors = np.array([relevance_factors(p, weight) for weight in LAMBDAS])
     relevant = []
     for topic in components:
-        with np.errstate(under="ignore"):  # of words that the topic has next to nothing of
+        with np.errstate(under="ignore"):  # words with negligible probability in the topic
             words = np.unique(largest(topic * factors, n_words))
         words = words[topic[words] > 0]
         relevant.append(words[np.argsort(-topic[words], kind="stable")])
@@ -53,7 +53,7 @@ def relevant_words(components, shares, n_words):
 
 
 def documents_with_topics(counts, proportions, components, kept):
-    """Yield what is shown of any document, and its words, their counts and their most probable topics.
+    """Yield the data of each document, its words, their counts and their most probable topics.
 
     counts : CSR array of shape (n_documents, n_features)
     kept : ndarray of int, the documents of the page
@@ -71,7 +71,7 @@ def documents_with_topics(counts, proportions, components, kept):
 
 
 def with_words(documents, expected, n_documents):
-    """What is shown of documents without texts: their most frequent words, of equal ones the rarest."""
+    """Return the data of documents without texts: their most frequent words; ties go to the rarest."""
     n_cells = np.clip(MOST_CELLS // max(n_documents, 1), FEWEST_CELLS, MOST_CELLS_OF_A_DOCUMENT)
     entries = []
     for entry, words, counts, topics in documents:
@@ -84,7 +84,7 @@ def with_words(documents, expected, n_documents):
 
 
 def with_texts(documents, texts, names, n_characters, word_of):
-    """What is shown of documents with texts: their beginning, and where in it words of a topic are."""
+    """Return the data of documents with texts: the beginning of the text, and the positions of words."""
     entries = []
     for entry, words, _, topics in documents:
         text = texts[entry["row"]]
@@ -94,7 +94,7 @@ def with_texts(documents, texts, names, n_characters, word_of):
         topic_of = {str(name): int(topic) for name, topic in zip(names[words], topics)}
         entry["omitted"] = max(len(text) - n_characters, 0)
         entry["text"] = text = text[:n_characters]
-        # Triples of how much text comes before a word, how long it is, and its topic.
+        # Triples: length of the text before a word, length of the word, and its topic.
         entry["marks"], end = [], 0
         for start, stop, feature in find_words(text, topic_of, word_of):
             entry["marks"] += units(text[end:start]), units(text[start:stop]), topic_of[feature]
@@ -106,16 +106,16 @@ def with_texts(documents, texts, names, n_characters, word_of):
 def find_words(text, features, word_of):
     """Yield (start, end, feature) of the features that occur in a text, from left to right.
 
-    A feature of several words is found where these follow each other; of features that begin at the same
-    place, the longest is taken.
+    A feature of several words matches these words in sequence. The longest of the features that begin at the
+    same position is taken.
 
     Parameters
     ----------
     text : str
     features : dict
-        The names that are looked for.
+        Names to find.
     word_of : function
-        What a word of a text is called in the names of features, unless these have it as it is.
+        Maps a word of the text to its name, if the features do not contain the word itself.
     """
     by_first = {}
     for feature in features:
@@ -141,12 +141,12 @@ def find_words(text, features, word_of):
 
 
 def units(text):
-    """The length of a text as JavaScript counts it, in units of UTF-16."""
+    """Return the length of a text in UTF-16 code units, as in JavaScript."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def words_in_page(expected, relevant, entries):
-    """Words that can be searched for or are shown, the most frequent first, ndarray of int."""
+    """Return the words that are searchable or shown, most frequent first, ndarray of int."""
     searched = largest(expected[None], MOST_WORDS)[0]
     shown = [np.array(entry.get("words", ())[::3], dtype=int) for entry in entries]
     words = np.unique(np.concatenate([searched, *relevant, *shown]))
@@ -166,9 +166,9 @@ def topics_of_words(components, shares, words):
 
 
 def few_periods(dates, freq, n_documents):
-    """Return the periods, as the page calls them, and the number of the period of each document.
+    """Return the names of the periods, and the period of each document.
 
-    Without freq, those of dates are the shortest of which there are few.
+    If freq is None, dates are grouped into the shortest periods of which there are few.
     """
     periods, codes = periods_of(dates, freq, n_documents)
     if freq is None and periods.dtype.kind == "M":
@@ -180,7 +180,7 @@ def few_periods(dates, freq, n_documents):
 
 
 def shares_by(codes, names, lengths, proportions):
-    """Shares of topics in periods or groups, with intervals, of those that have words."""
+    """Return shares of topics, with intervals, in periods or groups that have words."""
     kept, tables, n_documents = shares_of_periods(lengths, proportions, codes, 0.95)
     return {
         "names": [names[i] for i in kept],
@@ -192,7 +192,7 @@ def shares_by(codes, names, lengths, proportions):
 
 
 def shares_by_group(groups, lengths, proportions):
-    """Shares of topics in groups, those of most tokens first, and how many groups are left out."""
+    """Return shares of topics in groups, those with most tokens first, and the number of omitted groups."""
     names, codes = np.unique(np.asarray(groups, dtype=object), return_inverse=True)
     tokens = np.bincount(codes, weights=lengths)
     order = np.argsort(-tokens, kind="stable")
@@ -203,7 +203,7 @@ def shares_by_group(groups, lengths, proportions):
 
 
 def rounded(values, n_digits=4):
-    """Numbers of few digits, which JSON writes in few characters; None for what is no number."""
+    """Round numbers to few digits, for short JSON; replace numbers that are not finite by None."""
     if np.ndim(values):
         return [rounded(value, n_digits) for value in values]
     if not np.isfinite(values):

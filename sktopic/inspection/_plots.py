@@ -1,4 +1,4 @@
-"""Pictures of topics and of training."""
+"""Plots of topics and of training."""
 
 from collections.abc import Sequence
 from numbers import Integral
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-# Inches: an axes of plot_n_components.
+# Size of an axes of plot_n_components, in inches.
 PLOT_WIDTH, PLOT_HEIGHT = 3.6, 2.8
 
 
@@ -41,7 +41,7 @@ def plot_topics(
 ) -> "Figure | SubFigure":
     """Plot the most probable words of each topic as bars.
 
-    Each panel has its own scale; the axis tells the probability of the first word.
+    Each panel has its own scale. The axis shows the probability of the first word.
 
     Parameters
     ----------
@@ -50,21 +50,21 @@ def plot_topics(
     feature_names : array-like of str of shape (n_features,), default=None
         As in `top_words`.
     topics : array-like of int, default=None
-        The topics to plot, in this order. None: all.
+        Topics to plot, in this order. If None, all topics.
     titles : array-like of str, default=None
-        Titles of the panels, one for each plotted topic. None: the names that `name_topics` gave, else
-        "Topic 0" and so on.
+        Titles of the panels, one per plotted topic. If None, the names given by `name_topics`, or "Topic 0"
+        and so on.
     n_words : int, default=10
-        Words of each topic; all where the vocabulary has fewer.
+        Number of words per topic, at most the vocabulary size.
     n_columns : int, default=4
-        Panels side by side.
+        Number of panels per row.
     fig : matplotlib Figure or SubFigure, default=None
-        Where to plot. None: a new figure, as large as the panels need.
+        Figure to plot into. If None, a new figure.
 
     Returns
     -------
     fig : matplotlib Figure or SubFigure
-        With one axes, which holds all panels: hundreds of topics are drawn in seconds.
+        With one axes that holds all panels.
 
     Raises
     ------
@@ -113,21 +113,20 @@ def plot_scores(
     labels: str | Sequence[str] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Plot held-out scores against the documents seen in training, or the scores that a model keeps.
+    """Plot held-out scores against the number of documents seen, or the scores that an estimator keeps.
 
     Parameters
     ----------
     samples_seen : array-like of shape (n_points,), one such array for each curve, or fitted estimator
-        Documents seen when a score was taken, repeated passes included. Of an estimator, also at the end of a
-        pipeline or search, what it keeps is plotted: ``validation_scores_`` against the epochs (with
-        ``early_stopping=True``), or ``log_likelihood_`` of a batch sampler against the sweeps.
+        Number of documents seen at each score, counted again in each pass. For an estimator (or pipeline or
+        search), its own scores are plotted: ``validation_scores_`` against epochs (with
+        ``early_stopping=True``), or ``log_likelihood_`` of a batch sampler against sweeps.
     scores : array-like of shape (n_points,), or one such array for each curve, default=None
-        Held-out scores, in nats per word. Curves may have different numbers of points. None: those of the
-        estimator.
+        Held-out scores, in nats per word. Curves may differ in length. If None, the scores of the estimator.
     labels : str, or array-like of str, default=None
         Names of the curves, shown in a legend.
     ax : matplotlib Axes, default=None
-        Where to plot. None: the axes of a new figure.
+        Axes to plot into. If None, a new figure.
 
     Returns
     -------
@@ -179,21 +178,21 @@ def plot_scores(
 
 
 def plot_n_components(model: object, *, fig: "Figure | SubFigure | None" = None) -> "Figure | SubFigure":
-    """Plot what a model learned of the number of topics: its posterior, and its trace over the tokens.
+    """Plot the posterior of the number of topics, and its trace over the tokens.
 
     Parameters
     ----------
     model : fitted estimator
-        One with ``n_components_posterior_``, ``n_tokens_trace_`` and ``n_components_trace_``:
-        `DegenerateDirichletLDA` or `TriangularDirichletLDA`, also at the end of a pipeline or search.
+        `DegenerateDirichletLDA` or `TriangularDirichletLDA`, or a pipeline or search that ends in one. It
+        needs ``n_components_posterior_``, ``n_tokens_trace_`` and ``n_components_trace_``.
     fig : matplotlib Figure or SubFigure, default=None
-        Where to plot; one with ``layout="constrained"`` keeps labels apart. None: a new figure.
+        Figure to plot into, preferably with ``layout="constrained"``. If None, a new figure.
 
     Returns
     -------
     fig : matplotlib Figure or SubFigure
-        With two axes: the probability of each number of topics; and the most probable number against the
-        tokens seen.
+        With two axes: the probability of each number of topics, and the most probable number against the
+        number of tokens seen.
 
     Raises
     ------
@@ -223,7 +222,7 @@ def plot_n_components(model: object, *, fig: "Figure | SubFigure | None" = None)
     if not hasattr(estimator, "n_components_posterior_"):
         raise TypeError(
             f"model is a {type(estimator).__name__}, which has no n_components_posterior_; a model with a "
-            "posterior over the number of topics is allowed (of a longer pipeline, the part that ends in it)."
+            "posterior over the number of topics is allowed (give the part of a pipeline that ends in it)."
         )
     if fig is None:
         fig = plt.figure(figsize=(2 * PLOT_WIDTH, PLOT_HEIGHT), layout="constrained")
@@ -237,7 +236,7 @@ def plot_n_components(model: object, *, fig: "Figure | SubFigure | None" = None)
     trace.plot(estimator.n_tokens_trace_, estimator.n_components_trace_, drawstyle="steps-post")
     trace.yaxis.set_major_locator(MaxNLocator(integer=True))
     if len(estimator.n_tokens_trace_):
-        trace.set_xscale("log")  # the first tokens move the number most
+        trace.set_xscale("log")  # the number changes most during the first tokens
     trace.set_ylim(0, len(numbers) + 0.5)
     trace.set_xlabel("tokens seen")
     trace.set_ylabel("most probable number")
@@ -247,7 +246,7 @@ def plot_n_components(model: object, *, fig: "Figure | SubFigure | None" = None)
 
 
 def check_figure(fig):
-    """Refuse what is no figure, such as an Axes."""
+    """Raise TypeError if `fig` is not a figure."""
     if fig is not None and not hasattr(fig, "subplots"):
         raise TypeError(
             f"fig is a {type(fig).__name__}; a matplotlib Figure, a SubFigure or None is allowed."
@@ -270,7 +269,7 @@ def _check_topics(topics, n_components):
 
 
 def _kept_scores(model):
-    """Return the passes after which a model has kept scores, these, and what both are called."""
+    """Return the x values and scores that an estimator keeps, and the labels of the two axes."""
     estimator = last_step(model)
     if not hasattr(estimator, "fit"):
         raise TypeError("scores is missing: without it, a fitted estimator that keeps scores is needed.")

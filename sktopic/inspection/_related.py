@@ -1,4 +1,4 @@
-"""Which topics are like each other: a matrix of their similarities, and the tree they form."""
+"""Similarity of topics as a matrix and as a tree."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -16,9 +16,9 @@ from sktopic.metrics._comparison import COMPARISON, METRICS, word_profiles
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Words of a topic that 'average_jaccard' compares, as in match_topics.
+# Number of words per topic that 'average_jaccard' compares, as in match_topics.
 N_COMPARED = 10
-# Inches: a row of a plot, what is around the rows, and a dendrogram without its labels.
+# Inches: height of a row, margin around the rows, width of a dendrogram without labels, width of a character.
 ROW_HEIGHT, MARGIN, TREE_WIDTH, CHARACTER_WIDTH = 0.2, 0.7, 4.0, 0.085
 
 
@@ -28,15 +28,15 @@ def topic_similarity(
     *,
     metric: Literal["cosine", "hellinger", "average_jaccard"] = "hellinger",
 ) -> FloatArray:
-    """How similar the words of each two topics are, from 0 to 1.
+    """Compute the similarity of each pair of topics, from 0 to 1.
 
     Parameters
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
         As in `top_words`.
     metric : {'cosine', 'hellinger', 'average_jaccard'}, default='hellinger'
-        As in `sktopic.metrics.match_topics`: 1 minus the Hellinger distance of their word probabilities, the
-        cosine of these, or the average Jaccard coefficient of their 10 most probable words.
+        As in `sktopic.metrics.match_topics`: 1 minus the Hellinger distance of the word probabilities, their
+        cosine, or the average Jaccard coefficient of the 10 most probable words.
 
     Returns
     -------
@@ -45,8 +45,8 @@ def topic_similarity(
 
     See Also
     --------
-    plot_topic_similarity : The same as a picture.
-    sktopic.metrics.match_topics : Pairs the topics of two models.
+    plot_topic_similarity : Plot this matrix.
+    sktopic.metrics.match_topics : Pair the topics of two models.
 
     Examples
     --------
@@ -72,25 +72,25 @@ def plot_topic_dendrogram(
     n_words: int = 3,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Plot topics as a tree in which similar ones are close.
+    """Plot topics as a tree in which similar topics are close to each other.
 
     Parameters
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
-        As in `top_words`; at least two topics.
+        As in `top_words`. At least two topics.
     feature_names : array-like of str of shape (n_features,), default=None
         As in `top_words`.
     metric : {'cosine', 'hellinger', 'average_jaccard'}, default='hellinger'
         As in `topic_similarity`.
     n_words : int, default=3
-        Words that stand beside the name of a topic.
+        Number of words shown after the name of a topic.
     ax : matplotlib Axes, default=None
-        Where to plot. None: the axes of a new figure, as high as the topics need.
+        Axes to plot into. If None, a new figure.
 
     Returns
     -------
     ax : matplotlib Axes
-        With the topics from top to bottom, and the distance at which they are joined from left to right.
+        Topics run from top to bottom, the distance at which they are joined from left to right.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def plot_topic_dendrogram(
     Notes
     -----
     Agglomerative clustering with average linkage: two branches are joined at the mean distance (1 minus the
-    similarity) of their topics. Branches are turned so that neighbours are as similar as they can be.
+    similarity) of their topics. Branches are ordered to make neighbors as similar as possible.
 
     Examples
     --------
@@ -138,25 +138,25 @@ def plot_topic_similarity(
     n_words: int = 3,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Plot how similar topics are as a matrix, in which related ones form blocks.
+    """Plot the similarity of topics as a matrix in which related topics form blocks.
 
     Parameters
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
-        As in `top_words`; at least two topics.
+        As in `top_words`. At least two topics.
     feature_names : array-like of str of shape (n_features,), default=None
         As in `top_words`.
     metric : {'cosine', 'hellinger', 'average_jaccard'}, default='hellinger'
         As in `topic_similarity`.
     n_words : int, default=3
-        Words that stand beside the name of a topic.
+        Number of words shown after the name of a topic.
     ax : matplotlib Axes, default=None
-        Where to plot. None: the axes of a new figure, as large as the topics need.
+        Axes to plot into. If None, a new figure.
 
     Returns
     -------
     ax : matplotlib Axes
-        With the topics in the order of `plot_topic_dendrogram`, from top to bottom and from left to right.
+        Topics are in the order of `plot_topic_dendrogram`, from top to bottom and from left to right.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def _labels(model_or_components, feature_names, n_words):
 
 
 def _width(labels):
-    """Inches that a figure leaves for labels."""
+    """Return the width in inches that a figure reserves for labels."""
     return max(2.0, CHARACTER_WIDTH * max(map(len, labels)))
 
 
@@ -208,7 +208,7 @@ def _set_labels(axis, labels, order):
 
 
 def _joined(similarity):
-    """How topics are joined, pair by pair: the matrix that scipy.cluster.hierarchy.linkage returns."""
+    """Return the tree of topics as a matrix of scipy.cluster.hierarchy.linkage."""
     if len(similarity) < 2:
         raise ValueError("model_or_components has 1 topic; a tree needs at least two.")
     distances = squareform(1 - similarity, checks=False)
@@ -216,7 +216,7 @@ def _joined(similarity):
 
 
 def _brackets(joined):
-    """The lines of the tree, one for each pair that is joined: from one branch up, across, down to the other.
+    """Return the lines of the tree, one per pair of branches: up, across and down to the other branch.
 
     ndarray of shape (n_components - 1, 4, 2), of distances and rows.
     """

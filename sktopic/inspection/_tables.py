@@ -1,4 +1,4 @@
-"""Names, words and documents of topics, and what other tables and pictures are computed from."""
+"""Names, words and documents of topics, shared by other tables and plots."""
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral
@@ -23,42 +23,39 @@ from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._surrogates import shown
 from sktopic._typing import FloatArray, FloatingArray, IntArray
 
-# Characters of a name or word in a picture, which an address among the words would fill.
+# Maximum length of a name or word in a plot: long words such as addresses would fill it.
 MOST_CHARACTERS = 40
 
 
 def name_topics(model: object, names: Sequence[str] | Mapping[int, str]) -> None:
-    """Give topics names, which then stand in the names of features, in tables and in plots.
+    """Give topics names that appear in feature names, tables and plots.
 
     Read more in :doc:`/guide/inspection`.
 
     Parameters
     ----------
     model : fitted estimator
-        One of this library, or a pipeline or search that ends in one. It is changed.
+        A model of this library, or a pipeline or search that ends in one. It is changed in place.
     names : sequence of str of shape (n_components,), or dict of {int: str}
-        A name for each topic, or names by the numbers of topics; topics that the dict lacks keep the names
-        they have. The name that ``get_feature_names_out`` has for a topic without one, such as "onlineemlda3"
-        for topic 3, takes its name away.
+        One name per topic, or a dict from topic numbers to names; other topics keep their names. To remove
+        a name, pass the default name from ``get_feature_names_out``, such as "onlineemlda3" for topic 3.
 
     Raises
     ------
     NotFittedError
         If the model is not fitted.
     TypeError, ValueError
-        If it is none of this library; if names are not strings, empty, not distinct, or not those of its
-        topics. The names before stay then.
+        If the model is not from this library, or if names are not strings, empty, not distinct, or do not
+        belong to its topics. The old names are kept.
 
     Notes
     -----
-    ``model.topic_names_`` is then what ``get_feature_names_out`` returns, and the columns of
-    ``set_output(transform="pandas")`` are called so.
-
-    Names stay with topics: ``partial_fit``, ``save``, pickles and copies keep them, also where topics come
-    and go and their numbers change; the name of a topic that is dropped never goes to another, and topics
-    that are merged have the name of the first. ``fit`` and ``sklearn.base.clone`` start without names, since
-    they start without topics. After training that changes topics much, look at the names again: they are not
-    taken back where a topic has drifted.
+    - The names appear in ``model.topic_names_``, ``get_feature_names_out`` and the columns of
+      ``set_output(transform="pandas")``.
+    - ``partial_fit``, ``save``, pickles and copies keep the names, also if the numbers of topics change. The
+      name of a dropped topic never passes to another topic. Merged topics take the name of the first.
+    - ``fit`` and ``sklearn.base.clone`` start without names.
+    - Training may change what a topic is about. Check the names afterwards.
 
     Examples
     --------
@@ -80,13 +77,13 @@ def name_topics(model: object, names: Sequence[str] | Mapping[int, str]) -> None
 
 
 def topic_labels(model_or_components, n_components):
-    """The names that topics were given, and "Topic 0" and so on for the others, list of str."""
+    """Return the given names of topics, and "Topic 0" and so on for the others, list of str."""
     names = getattr(last_step(model_or_components), "_given_topic_names", dict)()
     return [names.get(topic, f"Topic {topic}") for topic in range(n_components)]
 
 
 def shortened(label):
-    """The label as pictures show it, str."""
+    """Return the label as plots show it, str."""
     label = shown(str(label))
     return (
         label if len(label) <= MOST_CHARACTERS else f"{label[: MOST_CHARACTERS - 1]}\N{HORIZONTAL ELLIPSIS}"
@@ -117,33 +114,31 @@ def top_words(
     n_words: int = 10,
     return_weights: bool = False,
 ) -> NDArray[np.object_] | tuple[NDArray[np.object_], FloatArray]:
-    """The most probable words of each topic.
+    """Return the most probable words of each topic.
 
     Parameters
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
-        An estimator with ``components_`` (any of this library, or scikit-learn's
-        LatentDirichletAllocation), a pipeline or search that ends in one, or the topics of any other
-        library. Rows are normalised.
+        An estimator with ``components_`` (of this library, or scikit-learn's LatentDirichletAllocation), a
+        pipeline or search that ends in one, or the topics of another library. Rows are normalized.
     feature_names : array-like of str of shape (n_features,), default=None
-        The words. None: those that the steps of a pipeline know, or ``feature_names_in_`` of the
-        estimator, and where there are none, "x0", "x1" and so on.
+        Words of the columns. If None, the words known to the pipeline or ``feature_names_in_`` of the
+        estimator; without these, "x0", "x1" and so on.
     n_words : int, default=10
-        Words of each topic; all where the vocabulary has fewer.
+        Number of words per topic, at most the vocabulary size.
     return_weights : bool, default=False
-        Whether to return the probabilities too.
+        Whether to also return the probabilities.
 
     Returns
     -------
     words : ndarray of str of shape (n_components, n_words), dtype object
-        The words of each topic, the most probable first; equally probable ones in the order of the
-        columns.
+        Words of each topic, most probable first. Ties are broken by column order.
     weights : ndarray of shape (n_components, n_words)
         Their probabilities. Only with ``return_weights=True``.
 
     See Also
     --------
-    plot_topics : The same as a picture.
+    plot_topics : Plot these words.
 
     Examples
     --------
@@ -163,23 +158,23 @@ def top_words(
 
 @validate_params({"n_documents": [Interval(Integral, 1, None, closed="left")]})
 def top_documents(model: object, X: object, *, n_documents: int = 5) -> tuple[IntArray, FloatingArray]:
-    """The documents with the largest proportion of each topic.
+    """Return the documents with the largest proportions of each topic.
 
     Parameters
     ----------
     model : fitted estimator
         An estimator whose ``transform`` returns topic proportions, or a pipeline that ends in one.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-        Word counts, or whatever else ``model.transform`` takes.
+        Word counts, or the input of the pipeline.
     n_documents : int, default=5
-        Documents of each topic; all where there are fewer.
+        Number of documents per topic, at most the number of rows of X.
 
     Returns
     -------
     documents : ndarray of shape (n_components, n_documents), dtype int
-        Rows of X, the one with the largest proportion first; of equal ones the first in X.
+        Rows of X, largest proportion first. Ties are broken by row order.
     proportions : ndarray of shape (n_components, n_documents)
-        The proportions of the topic in these documents.
+        Proportions of the topic in these documents.
 
     Examples
     --------
@@ -200,17 +195,17 @@ def top_documents(model: object, X: object, *, n_documents: int = 5) -> tuple[In
 def pyldavis_data(
     model: object, X: object, feature_names: ArrayLike | None = None
 ) -> dict[str, NDArray[Any]]:
-    """The arguments of ``pyLDAvis.prepare``, for an interactive map of topics in a browser.
+    """Return the arguments of ``pyLDAvis.prepare``, for an interactive map of topics in a browser.
 
     Parameters
     ----------
     model : fitted estimator
         An estimator with ``components_`` and ``transform``, or a pipeline or search that ends in one.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-        Word counts (or what else the pipeline takes) of the documents that say how frequent topics are,
-        usually those of training. Documents without words say nothing of it and are left out.
+        Word counts (or pipeline input) that determine the sizes of topics, usually the training documents.
+        Documents without words are left out.
     feature_names : array-like of str of shape (n_features,), default=None
-        The words, as in `top_words`.
+        Words of the columns, as in `top_words`.
 
     Returns
     -------
@@ -218,18 +213,18 @@ def pyldavis_data(
         topic_term_dists : ndarray of shape (n_components, n_features)
             Topic-word probabilities; rows sum to one.
         doc_topic_dists : ndarray of shape (n_documents, n_components)
-            Topic proportions of the documents that have words; rows sum to one.
+            Topic proportions of documents with words; rows sum to one.
         doc_lengths : ndarray of shape (n_documents,)
-            Tokens of these documents.
+            Number of tokens of each of these documents.
         vocab : ndarray of str of shape (n_features,), dtype object
             The words.
         term_frequency : ndarray of shape (n_features,)
-            Tokens of each word.
+            Number of tokens of each word.
 
     Notes
     -----
-    pyLDAvis numbers topics from 1, in the order of their frequency. With ``sort_topics=False`` and
-    ``start_index=0`` it keeps the numbers of the rows of ``components_``.
+    pyLDAvis numbers topics from 1 by frequency. Pass ``sort_topics=False`` and ``start_index=0`` to keep the
+    order and numbers of ``components_``.
 
     References
     ----------
@@ -260,14 +255,14 @@ def pyldavis_data(
 
 
 class InferredCorpus(NamedTuple):
-    """Documents with the topics that a model infers.
+    """Documents with their inferred topic proportions.
 
     Attributes
     ----------
     counts : CSR array of shape (n_documents, n_features)
         Word counts, sorted and without duplicates.
     lengths : ndarray of shape (n_documents,)
-        Tokens of each document.
+        Number of tokens of each document.
     proportions : ndarray of shape (n_documents, n_components)
         Topic proportions.
     """
@@ -278,7 +273,7 @@ class InferredCorpus(NamedTuple):
 
 
 def infer_documents(model, X):
-    """Return the InferredCorpus of X, of which at least one has words; X is what a pipeline takes."""
+    """Return the InferredCorpus of X, the input of a pipeline; ValueError if no document has words."""
     topics, names = plug_in_topics(model), column_names(model)
     model, X = after_pipeline(model, X)
     theta = proportions(model, X)
@@ -290,13 +285,13 @@ def infer_documents(model, X):
 
 
 def typical_documents(lengths, proportions, n_documents):
-    """Documents with words of the largest proportions of each topic, (n_components, n_documents) of int."""
+    """Return non-empty documents with the largest proportions, int of shape (n_components, n_documents)."""
     with_words = np.flatnonzero(lengths)
     return with_words[largest(np.ascontiguousarray(proportions[with_words].T), n_documents)]
 
 
 def proportions(model, X):
-    """Topic proportions of documents, ndarray of shape (n_samples, n_components)."""
+    """Return topic proportions of documents, ndarray of shape (n_samples, n_components)."""
     if not hasattr(model, "transform"):
         raise TypeError(
             f"model is a {type(model).__name__}; only a fitted estimator with transform can infer the topic "

@@ -1,4 +1,4 @@
-"""How much of a corpus topics take over time."""
+"""Shares of topics in a corpus over time."""
 
 from collections.abc import Sequence
 from numbers import Integral, Real
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from pandas import DataFrame
 
-# Inches, of a panel.
+# Size of a panel, in inches.
 PANEL_WIDTH, PANEL_HEIGHT = 2.6, 1.5
-# The end of the axis, in largest shares, beyond which intervals are cut off.
+# Upper end of the axis relative to the largest share. Intervals are cut off there.
 MOST_ABOVE = 1.5
 COLUMNS = ("period", "topic", "name", "share", "standard_error", "low", "high", "n_documents")
 
@@ -35,7 +35,7 @@ def topics_over_time(
     *,
     confidence_level: float = 0.95,
 ) -> "DataFrame":
-    """The share of each topic in the tokens of each period, with confidence intervals.
+    """Compute the share of each topic in the tokens of each period, with confidence intervals.
 
     Read more in :doc:`/guide/inspection`.
 
@@ -44,61 +44,57 @@ def topics_over_time(
     model : fitted estimator
         An estimator with ``components_`` and ``transform``, or a pipeline or search that ends in one.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-        Word counts (or what else the pipeline takes). Documents without words are left out.
+        Word counts, or the input of the pipeline. Documents without words are left out.
     dates : array-like of shape (n_samples,)
-        When each document was written: dates and times as NumPy or pandas have them, strings that
-        ``pandas.to_datetime`` reads, or integers, such as years.
+        Date of each document: dates and times of NumPy or pandas, strings that ``pandas.to_datetime``
+        reads, or integers such as years.
     freq : str or pandas DateOffset, default=None
-        The length of a period as pandas calls it: "YS" (years), "10YS", "QS", "MS" (months), "W", "D".
-        Periods are called by the date that pandas gives them, of those with an S the first day. Integers are
-        then years. None: each distinct date is a period.
+        Length of a period in pandas notation: "YS" (years), "10YS", "QS", "MS" (months), "W", "D". Periods
+        are named by the date that pandas assigns, with an S the first day. Integers are then years. If
+        None, each distinct date is a period.
     confidence_level : float, default=0.95
-        How often intervals contain the share that is estimated.
+        Coverage of the intervals.
 
     Returns
     -------
     table : DataFrame
-        A row for each period that has documents and each topic, in this order:
+        One row per non-empty period and topic, in this order, with the columns
 
-        - period: the first day, or the integer;
-        - topic: its number;
-        - name: its name, if `name_topics` gave one, else "Topic 0" and so on;
-        - share: of the tokens of the period, those that are of the topic; they sum to one over topics;
-        - standard_error: of this share;
-        - low, high: the confidence interval;
-        - n_documents: those of the period that have words.
+        - period: date of the period, or the integer;
+        - topic: number of the topic;
+        - name: name given by `name_topics`, or "Topic 0" and so on;
+        - share: share of the topic in the tokens of the period; shares sum to one over topics;
+        - standard_error: standard error of the share;
+        - low, high: confidence interval;
+        - n_documents: number of documents with words in the period.
 
-        Of a period with a single document, standard error and interval are NaN.
+        In a period with one document, standard error and interval are NaN.
 
     Raises
     ------
     ImportError
         If pandas is not installed.
     ValueError
-        If dates cannot be read, are missing, or are not one for each document; if no document has words.
+        If dates cannot be read, are missing, or are not one per document, or if no document has words.
 
     See Also
     --------
-    plot_topics_over_time : The same as a picture.
+    plot_topics_over_time : Plot these shares.
 
     Notes
     -----
-    With n_d tokens in document d and its topic proportions theta_d, the share of topic k in a period is the
-    ratio s = sum_d n_d theta_dk / sum_d n_d over its m documents. The standard error is that of the
-    jackknife over documents,
+    Let n_d be the number of tokens of document d and theta_d its topic proportions. The share of topic k in a
+    period of m documents is s = sum_d n_d theta_dk / sum_d n_d. The jackknife gives its standard error,
 
-        sqrt((m - 1) / m * sum_d (n_d (theta_dk - s) / (N - n_d))^2)   where N = sum_d n_d,
+        sqrt((m - 1) / m * sum_d (n_d (theta_dk - s) / (N - n_d))^2)   where N = sum_d n_d.
 
-    and the interval that of Student's t with m - 1 degrees of freedom on the logit scale, so that it stays
-    within 0 and 1. It says how much the share would vary had other documents been written in the period; the
-    topics and the proportions of the documents are taken as they were inferred.
-
-    Intervals for few documents are too short where a topic fills some documents and is absent from the
-    others. In simulations with 30 documents of unequal length, those of level 0.95 had the true share in
-    91 to 95 of 100 cases for proportions from a symmetric Dirichlet distribution, but in 70 to 77 for a topic
-    with a mean proportion of 0.02 that has nearly all its tokens in a fiftieth of the documents.
-
-    Proportions of short documents are drawn towards the prior, and so are shares.
+    - Intervals use Student's t with m - 1 degrees of freedom on the logit scale and stay within 0 and 1. They
+      cover variation between documents; topics and proportions are treated as known.
+    - With few documents, intervals are too short if a topic fills some documents and is absent from the
+      others. In simulations with 30 documents of unequal length, intervals of level 0.95 contained the true
+      share in 91 to 95 of 100 cases with symmetric Dirichlet proportions. With a mean proportion of 0.02 and
+      nearly all tokens of the topic in a fiftieth of the documents, they did so in 70 to 77.
+    - The prior shrinks the proportions of short documents, and so their shares.
 
     References
     ----------
@@ -142,25 +138,25 @@ def plot_topics_over_time(
     n_columns: int = 4,
     fig: "Figure | SubFigure | None" = None,
 ) -> "Figure | SubFigure":
-    """Plot the shares of topics over time, one panel for each topic, with their confidence intervals.
+    """Plot the shares of topics over time with confidence intervals, one panel per topic.
 
-    Each panel has its own scale, from zero.
+    Each panel has its own scale, starting at zero.
 
     Parameters
     ----------
     table : DataFrame
-        What `topics_over_time` returns.
+        Table returned by `topics_over_time`.
     topics : array-like of int, default=None
-        Numbers of the topics to plot, in this order. None: all.
+        Topics to plot, in this order. If None, all topics.
     n_columns : int, default=4
-        Panels side by side.
+        Number of panels per row.
     fig : matplotlib Figure or SubFigure, default=None
-        Where to plot. None: a new figure, as large as the panels need.
+        Figure to plot into. If None, a new figure.
 
     Returns
     -------
     fig : matplotlib Figure or SubFigure
-        With one axes for each topic.
+        With one axes per topic.
 
     Raises
     ------
@@ -202,21 +198,21 @@ def plot_topics_over_time(
     for panel, topic in zip(panels, chosen):
         _plot_shares(panel, by_topic[topic])
     for panel in panels[max(0, len(chosen) - n_columns) : len(chosen)]:
-        panel.tick_params(labelbottom=True)  # the lowest of its column
+        panel.tick_params(labelbottom=True)  # the lowest panel of its column
     for panel in panels[len(chosen) :]:
         panel.remove()
     return fig
 
 
 def _plot_shares(panel, rows):
-    """Draw what a table says of one topic."""
+    """Draw the rows of one topic."""
     from matplotlib.dates import AutoDateLocator
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     periods = rows["period"].to_numpy()
     panel.fill_between(periods, rows["low"], rows["high"], alpha=0.25, linewidth=0)
     panel.plot(periods, rows["share"], marker=".", markersize=4, linewidth=1)
-    # Wide intervals of a few documents do not set the scale; they are cut off.
+    # Wide intervals from few documents do not set the scale; they are cut off.
     most = min(rows[["share", "high"]].max(axis=None), MOST_ABOVE * rows["share"].max())
     panel.set_ylim(0, 1.05 * most or None)
     panel.set_title(shortened(rows["name"].iloc[0]), fontsize="medium", loc="left", parse_math=False)
@@ -231,9 +227,9 @@ def _plot_shares(panel, rows):
 
 
 def shares_of_periods(lengths, proportions, codes, confidence_level):
-    """Return the periods that have words, and of these: columns of `topics_over_time`, numbers of documents.
+    """Return the periods with words, columns of `topics_over_time` for them, and numbers of documents.
 
-    The columns are a dict of ndarrays of shape (n_periods, n_components); the parameters are those of
+    The columns are a dict of ndarrays of shape (n_periods, n_components). Parameters are those of
     `share_of_tokens`, except that documents may have no words.
     """
     used = np.flatnonzero(lengths)
@@ -244,7 +240,7 @@ def shares_of_periods(lengths, proportions, codes, confidence_level):
 
 
 def share_of_tokens(lengths, proportions, codes):
-    """Share of the tokens of each period that each topic has, and its standard error by the jackknife.
+    """Return the share of each topic in the tokens of each period, and its jackknife standard error.
 
     Parameters
     ----------
@@ -252,7 +248,7 @@ def share_of_tokens(lengths, proportions, codes):
         Tokens, positive.
     proportions : ndarray of shape (n_documents, n_components)
     codes : ndarray of shape (n_documents,)
-        The period of each document; each period has one.
+        Period of each document. Each period has at least one document.
 
     Returns
     -------
@@ -267,7 +263,7 @@ def share_of_tokens(lengths, proportions, codes):
     for block in row_blocks(proportions):
         share += _indicator(lengths[block], codes[block], len(tokens)) @ proportions[block]
     share /= tokens[:, None]
-    # Of a single document, nothing is left without it.
+    # Leaving out the only document of a period leaves nothing.
     alone = n_documents == 1
     others = np.where(alone[codes], np.inf, tokens[codes] - lengths)
     for block in row_blocks(proportions):
@@ -279,15 +275,15 @@ def share_of_tokens(lengths, proportions, codes):
 
 
 def _indicator(values, codes, n_periods):
-    """The matrix of shape (n_periods, n_documents) with the value of each document in its period."""
+    """Return the matrix of shape (n_periods, n_documents) with the value of each document in its period."""
     n_documents = len(codes)
     return sp.csc_array((values, codes, np.arange(n_documents + 1)), shape=(n_periods, n_documents))
 
 
 def interval_of_share(share, error, n_documents, confidence_level):
-    """Confidence intervals of shares on the logit scale, two ndarrays of the shape of the shares.
+    """Return confidence intervals of shares on the logit scale, two ndarrays of the shape of the shares.
 
-    A share that does not vary over documents is its own interval.
+    The interval of a share with standard error zero is the share itself.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         quantile = stdtrit(n_documents - 1.0, 0.5 + confidence_level / 2)[:, None]
@@ -297,7 +293,7 @@ def interval_of_share(share, error, n_documents, confidence_level):
 
 
 def periods_of(dates, freq, n_documents):
-    """Return the periods that documents may be in, a pandas Index in ascending order, and that of each."""
+    """Return the possible periods, a pandas Index in ascending order, and the period of each document."""
     pandas = import_pandas()
     dates = _read_dates(pandas, dates, years=freq is not None)
     if len(dates) != n_documents:
@@ -319,7 +315,7 @@ def periods_of(dates, freq, n_documents):
 
 
 def _read_dates(pandas, dates, years):
-    """The dates as a pandas Index of dates, or of integers if those are not to be read as years."""
+    """Return the dates as a pandas Index of dates, or of integers unless `years` is true."""
     if isinstance(dates, str) or not np.iterable(dates):
         raise TypeError(f"dates={dates!r:.80} is invalid: must have one date for each document.")
     dates = pandas.Index(dates if hasattr(dates, "__array__") else list(dates))

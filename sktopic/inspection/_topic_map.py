@@ -1,4 +1,4 @@
-"""Where topics are on a map: near to those of similar words, and apart from each other."""
+"""Positions of topics on a map: similar topics are close, and circles do not overlap."""
 
 import numpy as np
 from scipy.linalg import eigh
@@ -6,28 +6,28 @@ from scipy.spatial import KDTree
 
 from sktopic._runtime._parallel import one_blas_thread
 
-# Share of the extent of the map, squared, that all circles together cover before they are pushed apart.
+# Total area of all circles, relative to the squared extent of the map, before circles are pushed apart.
 COVERED = 0.2
 SMALLEST_RADIUS, LARGEST_RADIUS = 0.008, 0.13
 GAP = 0.004
-SMALLEST_OVERLAP = 1e-6  # of what is pushed apart
+SMALLEST_OVERLAP = 1e-6  # smaller overlaps are ignored
 MOST_ROUNDS = 300
-# Scaling ends after so many steps, or with one that lowers the stress by less than this share of the squared
-# distances.
+# Maximum number of scaling steps; scaling also ends if a step lowers the stress by less than this share of
+# the sum of squared distances.
 MOST_STEPS, LEAST_GAIN = 300, 1e-6
-# Rows of distances that are computed at a time: they stay in the cache.
+# Number of rows of distances that are computed at a time: they fit into the cache.
 ROWS_AT_A_TIME = 32
-# Stands for the distance of points that coincide.
+# Replaces the distance of coinciding points.
 NO_DISTANCE = 1e-5
-# Angle between the directions in which coinciding topics are moved apart: no two are the same.
+# Angle between the directions in which coinciding topics are moved apart: all directions differ.
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 
 
 def topic_map(distances, shares):
-    """Return the centres (n_components, 2) and radii (n_components,) of topics as circles on a plane.
+    """Return the centers (n_components, 2) and radii (n_components,) of topics as circles on a plane.
 
-    Distances of centres are nearly those given, except that circles do not overlap. Areas are as the shares,
-    apart from very small and very large ones.
+    The distances of the centers approximate the given distances. Areas are proportional to the shares, apart
+    from very small and very large circles.
     """
     centres = plane(distances)
     extent = np.ptp(centres, axis=0).max() if len(centres) > 1 else 0.0
@@ -38,10 +38,9 @@ def topic_map(distances, shares):
 
 
 def plane(distances):
-    """Points of a plane whose distances are nearly those given, about their mean.
+    """Return centered points on a plane whose distances approximate the given distances.
 
-    Metric multidimensional scaling, which lowers the sum of squared differences step by step, from the
-    classical solution: the widest directions of the points in as many dimensions as it takes.
+    Metric multidimensional scaling, started from the classical solution.
     """
     n = len(distances)
     centred = distances**2
@@ -60,21 +59,21 @@ def plane(distances):
 
 
 def scaled(points, distances):
-    """Points moved step by step (SMACOF), as ``sklearn.manifold.smacof`` moves them.
+    """Return points after the SMACOF algorithm, as in ``sklearn.manifold.smacof``, but seven times as fast.
 
-    That goes over several arrays of all pairs in each step, and takes seven times as long.
+    scikit-learn passes over several arrays of all pairs in each step.
     """
     n, stress = len(points), np.inf
     ones, sums = np.ones(n), np.empty((n, 3))
     with one_blas_thread():
         for step in range(MOST_STEPS):
             lengths = (points**2).sum(axis=1)
-            # Their product has the squares of distances.
+            # The product of left and right holds the squared distances.
             left = np.column_stack([points, lengths, ones])
             right = np.column_stack([-2 * points, ones, lengths]).T
             summands = np.column_stack([points, ones])
             squares, before = n * lengths.sum() - (points.sum(axis=0) ** 2).sum(), stress
-            stress = squares  # but for the sum of distances ** 2, which never changes
+            stress = squares  # without the sum of distances ** 2, which is constant
             for first in range(0, n, ROWS_AT_A_TIME):
                 rows = slice(first, first + ROWS_AT_A_TIME)
                 d = left[rows] @ right
@@ -89,7 +88,7 @@ def scaled(points, distances):
 
 
 def separated(centres, radii):
-    """Centres moved as little as it takes until circles, in rounds of pairwise pushes, do not overlap."""
+    """Return centers moved in rounds of pairwise pushes until circles do not overlap."""
     centres = centres.copy()
     angles = GOLDEN_ANGLE * np.arange(len(centres))
     directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)

@@ -1,24 +1,22 @@
-"""A page of topics: their words with bars, side by side in one axes.
+"""A page of topics: words with bars, side by side in one axes.
 
-An axes for each topic would have ticks, labels and a layout of its own, which takes seconds for a hundred
-topics. Here all bars are one collection and all lines another, in the coordinates of the page: inches from
-the top left.
+One axes per topic would take seconds for a hundred topics. Here all bars are one collection and all lines
+another. Coordinates are inches from the top left of the page.
 """
 
 import numpy as np
 
 from sktopic.inspection._tables import shortened
 
-# Inches: a panel at least, and the bars in it; what a panel has above and below its bars; a bar with its gap.
+# Inches: minimum widths of a panel and of its bars; space above and below the bars; a bar with its gap.
 PANEL_WIDTH, BARS_WIDTH = 2.6, 1.0
 ABOVE, BELOW = 0.3, 0.26
 BAR_HEIGHT = 0.17
-# Gaps: between a word and its bar, a title and the bars, the axis and its numbers, and two panels.
+# Gaps between a word and its bar, a title and the bars, the axis and its numbers, and two panels.
 WORD_GAP, TITLE_GAP, NUMBER_GAP, PANEL_GAP = 0.06, 0.06, 0.06, 0.3
-# Marks on the axis; the thinnest bars, however low the figure is.
+# Length of marks on the axis; minimum height of a bar.
 MARK, THINNEST = 0.04, 0.02
-# Parts: of a bar with its gap, that the bar takes; of the axis, that the longest bar takes; of a panel, that
-# bars take at least, however narrow the figure is.
+# Shares: of a bar in its row, of the longest bar in the axis, and the minimum share of the bars in a panel.
 BAR_PART, LONGEST_PART, BARS_PART = 0.7, 0.95, 0.2
 
 
@@ -30,22 +28,22 @@ def draw_topics(fig, words, weights, titles, n_columns, *, parse_math, resize):
     fig : matplotlib Figure or SubFigure
     words : ndarray of str of shape (n_topics, n_words)
     weights : ndarray of shape (n_topics, n_words)
-        The first of each topic is the largest.
+        The first weight of each topic is the largest.
     titles : list of str
     n_columns : int
         At most n_topics.
     parse_math : bool
-        Whether dollar signs in titles stand for mathematics.
+        Whether dollar signs in titles delimit mathematics.
     resize : bool
-        Whether the figure gets the size that keeps all texts apart.
+        Whether to resize the figure so that texts do not overlap.
     """
-    # A layout engine leaves room for the title of a figure.
+    # A layout engine reserves space for the title of a figure.
     ax = fig.subplots() if fig.get_layout_engine() else fig.add_axes((0, 0, 1, 1))
     ax.set_axis_off()
     row, column = np.divmod(np.arange(len(words)), n_columns)
 
     def largest(widths):
-        """The largest in each column of panels."""
+        """Return the largest width in each column of panels."""
         largest = np.zeros(n_columns)
         np.maximum.at(largest, column, widths)
         return largest

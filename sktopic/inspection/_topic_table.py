@@ -1,4 +1,4 @@
-"""What there is to say of each topic, in one table."""
+"""A table that summarizes each topic."""
 
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
@@ -39,45 +39,43 @@ def topic_table(
     relevance_weight: float = 0.6,
     frex_weight: float = 0.5,
 ) -> "DataFrame":
-    """Size, words, coherence and most typical documents of each topic.
+    """Return a table of size, words, coherence and typical documents of each topic.
 
     Read more in :doc:`/guide/inspection`.
 
     Parameters
     ----------
     model : fitted estimator or array-like of shape (n_components, n_features)
-        As in `top_words`; with X, an estimator with ``transform`` or a pipeline or search that ends in one.
+        As in `top_words`. With X, an estimator with ``transform``, or a pipeline or search that ends in one.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features), default=None
-        Word counts (or what else the pipeline takes) of the documents that say how large topics are, usually
-        those of training. Those without words are left out. None: the table has no column that needs
-        documents.
+        Word counts (or pipeline input) that determine the sizes of topics, usually the training documents.
+        Documents without words are left out. If None, the table lacks the columns that need X.
     feature_names : array-like of str of shape (n_features,), default=None
-        The words, as in `top_words`.
+        Words of the columns, as in `top_words`.
     n_words : int, default=10
-        Words in each list, and words of a topic of which the coherence is taken; all where the vocabulary has
-        fewer.
+        Number of words in each list and in the coherence, at most the vocabulary size.
     n_documents : int, default=3
-        Typical documents of each topic; all where there are fewer.
+        Number of typical documents per topic, at most the number of documents with words.
     relevance_weight : float, default=0.6
-        Weight of the probability of a word in its relevance, from 0 to 1; 1 is the order of "words".
+        Weight of the probability of a word in its relevance, from 0 to 1. At 1, the order is that of "words".
     frex_weight : float, default=0.5
-        Weight of the frequency of a word in FREX, from 0 to 1, against its exclusivity.
+        Weight of frequency in FREX, from 0 to 1. The rest is the weight of exclusivity.
 
     Returns
     -------
     table : DataFrame
-        A row for each topic, in the order of their numbers, with the columns
+        One row per topic, ordered by number, with the columns
 
-        - topic: its number;
-        - name: its name, if `name_topics` gave one, else "Topic 0" and so on;
-        - share: of the tokens of X, those that are of the topic; sums to one. Needs X;
-        - n_documents: of the documents, those of which it is the largest topic. Needs X;
+        - topic: number of the topic;
+        - name: name given by `name_topics`, or "Topic 0" and so on;
+        - share: share of the topic in the tokens of X; sums to one. Needs X;
+        - n_documents: number of documents in which the topic is the largest. Needs X;
         - words: list of the most probable words;
-        - relevant_words: list of the words of most relevance. Needs X;
+        - relevant_words: list of the most relevant words. Needs X;
         - frex_words: list of the words that are both frequent and exclusive;
         - coherence: NPMI of the most probable words over the documents, as in `sktopic.metrics.coherence`.
           Needs X;
-        - typical_documents: list of the rows of X that have the largest proportions of the topic. Needs X.
+        - typical_documents: list of the rows of X with the largest proportions of the topic. Needs X.
 
     Raises
     ------
@@ -88,22 +86,21 @@ def topic_table(
 
     See Also
     --------
-    top_words, top_documents : The same lists as arrays, with their weights.
-    topics_over_time : Shares of topics for each period.
+    top_words, top_documents : Return such lists as arrays, with their weights.
+    topics_over_time : Compute shares of topics in each period.
 
     Notes
     -----
-    With phi_kw the probability of word w in topic k and lambda the `relevance_weight`, its relevance is
+    With phi_kw the probability of word w in topic k and lambda the `relevance_weight`, the relevance is
 
-        lambda log phi_kw + (1 - lambda) log(phi_kw / p_w)   where p_w = sum_k share_k phi_kw,
+        lambda log phi_kw + (1 - lambda) log(phi_kw / p_w)   where p_w = sum_k share_k phi_kw.
 
-    so that words that are frequent everywhere come later. FREX needs no documents: the harmonic mean of the
-    ranks of a word in the topic by frequency and by exclusivity,
+    FREX is the harmonic mean of the ranks of a word by frequency and by exclusivity,
 
         1 / (f / F_k(phi_kw) + (1 - f) / E_k(phi_kw / sum_j phi_jw)),
 
-    where f is the `frex_weight`, F_k(x) the share of the words of which the probability in topic k is at most
-    x, and E_k likewise of the exclusivity.
+    where f is the `frex_weight`. F_k(x) is the share of words with a probability of at most x in topic k, and
+    E_k is the same for exclusivity.
 
     References
     ----------
@@ -154,16 +151,16 @@ def topic_table(
 
 
 def most_relevant(components, share, weight, n):
-    """Columns of the n most relevant words of each topic, ndarray of shape (n_components, n).
+    """Return columns of the n most relevant words of each topic, ndarray of shape (n_components, n).
 
     Parameters
     ----------
     components : ndarray of shape (n_components, n_features)
-        Probabilities of words.
+        Word probabilities.
     share : ndarray of shape (n_components,)
         Shares of topics in all tokens.
     weight : float
-        Of the probability.
+        Weight of the probability.
     n : int
     """
     lift = relevance_factors(share @ components, weight)
@@ -171,15 +168,15 @@ def most_relevant(components, share, weight, n):
 
 
 def relevance_factors(p, weight):
-    """What makes exponentials of the relevance of probabilities in a topic; zero for words that no topic has.
+    """Return factors that turn word probabilities into exp(relevance); zero for words in no topic.
 
-    p : ndarray of shape (n_features,), probabilities of words in all topics
+    p : ndarray of shape (n_features,), word probabilities over all topics
     """
     return np.divide(1.0, p ** (1 - weight), out=np.zeros_like(p), where=p >= np.finfo(float).tiny)
 
 
 def largest_frex(components, weight, n):
-    """Columns of the n words of each topic with the largest FREX; parameters as in `most_relevant`."""
+    """Return columns of the n words of each topic with the largest FREX; see `most_relevant`."""
     totals = components.sum(axis=0)
     totals[totals == 0] = 1  # words that are in no topic
     return np.array([_largest_frex(row, row / totals, weight, n) for row in components])
@@ -211,5 +208,5 @@ def _ranks(values, ordered):
 
 
 def _lists(array):
-    """The rows of an array as the entries of a column."""
+    """Return the rows of an array as entries of a column."""
     return [row.tolist() for row in array]

@@ -1,4 +1,4 @@
-"""Coherence and diversity: what the most probable words of the topics say about them."""
+"""Coherence and diversity of topics, computed from their most probable words."""
 
 from collections.abc import Sequence
 from itertools import chain, pairwise
@@ -22,13 +22,13 @@ from sktopic._runtime._arrays import largest
 from sktopic._runtime._compat import Interval, StrOptions, validate_params
 from sktopic._typing import FloatArray
 
-# The windows of Roeder et al. (2015), in tokens.
+# Window sizes of Roeder et al. (2015), in tokens.
 WINDOW_SIZES = {"c_v": 110, "c_npmi": 10, "c_uci": 10}
-# Keeps the logarithm of a pair that never meets finite, as in the paper and in gensim.
+# Keeps the logarithm finite for pairs that never occur together, as in the paper and in gensim.
 EPSILON = 1e-12
-# Bounds the matrix of words by words that is held at a time.
+# Bounds the size of the word-by-word matrix.
 TOPICS_AT_ONCE = 50
-# Documents whose words are looked up at a time.
+# Number of documents whose words are looked up at a time.
 DOCUMENTS_AT_ONCE = 1 << 15
 
 
@@ -56,53 +56,49 @@ def coherence(
     window_counts: Literal["gensim", "exact"] | None = None,
     per_topic: bool = False,
 ) -> float | FloatArray:
-    """How often the most probable words of a topic occur together; higher is better.
+    """Measure how often the most probable words of a topic occur together; higher is better.
 
     Read more in :doc:`/guide/coherence`.
 
     Parameters
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
-        An estimator with ``components_`` (any of this library, or scikit-learn's
-        LatentDirichletAllocation), a fitted pipeline or search that ends in one, or the topics of any
-        other library.
+        An estimator with ``components_`` (of this library, or scikit-learn's LatentDirichletAllocation), a
+        fitted pipeline or search that ends in one, or the topics of another library.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features), default=None
-        Word counts of the documents in which words are looked for; what the pipeline takes, where one is
-        given. A word is in a document if its count is above zero. 'npmi' and 'u_mass' need it, 'c_v',
-        'c_npmi' and 'c_uci' do not look at it.
+        Word counts of the reference documents, or the input of the pipeline. A document contains a word if
+        its count is positive. Required by 'npmi' and 'u_mass'; the other measures ignore it.
     y : None
-        Ignored; there so that the function can be a scorer.
+        Ignored, for use as a scorer.
     measure : {'npmi', 'u_mass', 'c_v', 'c_npmi', 'c_uci'}, default='npmi'
-        With P the share of documents of X, or of windows of the texts, that contain a word or both words:
+        P is the share of documents or windows that contain a word or both words.
 
         - 'npmi': mean over pairs of words of log(P(i, j) / (P(i) P(j))) / -log P(i, j) over documents, in
-          [-1, 1]: 1 for words that are never apart, 0 for independent ones, -1 for a pair that never
-          meets.
-        - 'u_mass': mean over pairs of log((P(i, j) + 1e-12) / P(j)) over documents, word j being the more
-          probable one in the topic; 0 at best.
+          [-1, 1]: 1 for words that always occur together, 0 for independent words, -1 for words that never
+          do.
+        - 'u_mass': mean over pairs of log((P(i, j) + 1e-12) / P(j)) over documents; word j is the more
+          probable word in the topic. The best value is 0.
         - 'c_npmi': 'npmi' over windows of 10 tokens, with 1e-12 added to P(i, j).
-        - 'c_uci': the same without the division: mean over pairs of log((P(i, j) + 1e-12) / (P(i) P(j))) over
-          windows of 10 tokens.
-        - 'c_v': mean over words of the cosine between the word's NPMI with each word of the topic, itself
-          included, and the sum of these vectors over the words, over windows of 110 tokens.
+        - 'c_uci': mean over pairs of log((P(i, j) + 1e-12) / (P(i) P(j))) over windows of 10 tokens.
+        - 'c_v': each word has a vector of its NPMI with each word of the topic, itself included, over
+          windows of 110 tokens. The measure is the mean cosine between a vector and the sum of all vectors.
     n_words : int, default=10
-        Words of each topic, from 2 to n_features. Equally probable ones are taken in the order of the
-        columns.
+        Number of words per topic, from 2 to n_features. Ties are broken by column order.
     texts : sequence of sequences of str, default=None
-        Tokens of each document in the order of the text, for 'c_v', 'c_npmi' and 'c_uci' alone.
+        Tokens of each document in text order. Only for 'c_v', 'c_npmi' and 'c_uci'.
     feature_names : array-like of str of shape (n_features,), default=None
-        The words of the columns, as they are in the texts. None: those of the pipeline, or
+        Words of the columns, spelled as in the texts. If None, the words of the pipeline or
         ``feature_names_in_`` of the estimator.
     window_size : int, default=None
-        Tokens in a window, for the same measures. None: 110 for 'c_v', 10 for the others. A shorter
-        text is one window.
+        Number of tokens per window, for the same measures. If None, 110 for 'c_v' and 10 for the others.
+        A shorter text is one window.
     window_counts : {'gensim', 'exact'}, default=None
-        What counts as a word in a window, for the same measures; None is 'gensim'. 'exact': a window
-        contains a word if it is among its tokens. 'gensim': a word that leaves the window is taken for gone,
-        though it may be repeated further inside, until it next enters; these are the counts behind most
-        published figures. They differ where a word is repeated within a window of a text longer than that.
+        Rule that decides whether a window contains a word, for the same measures. None means 'gensim'.
+        'exact': the word is among its tokens. 'gensim': as 'exact', but a word that leaves the window counts
+        as absent until it next enters, even if it is repeated inside. Most published values use 'gensim'.
+        The rules differ only for words repeated within a window.
     per_topic : bool, default=False
-        Whether to return the coherence of each topic instead of their mean.
+        Whether to return the coherence of each topic instead of the mean.
 
     Returns
     -------
@@ -112,30 +108,26 @@ def coherence(
     Raises
     ------
     ValueError
-        If n_words exceeds the vocabulary; if 'npmi' or 'u_mass' has no X, or another measure no texts or no
-        names of the columns; if there is no document or no token.
+        If n_words exceeds the vocabulary size, a required argument is missing, or there are no documents or
+        tokens.
 
     See Also
     --------
-    topic_diversity : Falls where topics repeat each other, which coherence does not.
+    topic_diversity : Measure repetition between topics, which coherence ignores.
     document_completion : Held-out likelihood.
 
     Notes
     -----
-    Limits. A word that is nowhere never meets another: -1 for each of its pairs in 'npmi' and 'c_npmi', log
-    1e-12 in 'c_uci', which no pair of words can be below. In
-    'u_mass' a pair is worth 0 if the word it is conditioned on is nowhere, as in gensim. In 'c_v' such a
-    word is worth 0 and does not bear on the others. In 'npmi' a word in all documents is independent of any
-    other, worth 0. In 'c_npmi' a pair in all windows is worth -1: 1e-12 is then all that is left of both
-    logarithms.
-
-    Documents without words count as documents, and texts without tokens as windows. A topic with fewer than
-    n_words words of positive probability is filled up with others, in the order of the columns.
-
-    Values agree with CoherenceModel of gensim wherever that is finite. Mimno et al. add 1 to the number of
-    documents with both words, gensim 1e-12 to their share; 'u_mass' does the latter.
-
-    Costs grow with the occurrences of the topics' words; no matrix of all words by all words is made.
+    - If a word occurs nowhere, its pairs score -1 in 'npmi' and 'c_npmi', and log 1e-12, the minimum, in
+      'c_uci'. In 'u_mass' a pair scores 0 if word j occurs nowhere, as in gensim. In 'c_v' the word scores 0
+      and does not affect the others.
+    - A word in all documents is independent of all others and scores 0 in 'npmi'. In 'c_npmi' a pair in all
+      windows scores -1, because only the added 1e-12 remains in both logarithms.
+    - Empty documents and texts count. Topics with fewer than n_words words of positive probability are
+      filled up in column order.
+    - Values agree with CoherenceModel of gensim where gensim's are finite. For 'u_mass', Mimno et al. add 1
+      to the number of documents with both words; this function and gensim add 1e-12 to their share.
+    - Cost grows with the number of occurrences of top words.
 
     References
     ----------
@@ -186,35 +178,34 @@ def coherence(
 def topic_diversity(
     model_or_components: object, X: object = None, y: object = None, *, n_words: int = 25
 ) -> float:
-    """Share of distinct words among the most probable words of all topics; higher is better.
+    """Measure the share of distinct words among the top words of all topics; higher is better.
 
     Parameters
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
         As in `coherence`.
     X, y : None
-        Ignored; there so that the function can be a scorer.
+        Ignored, for use as a scorer.
     n_words : int, default=25
-        Words of each topic, from 1 to n_features. Equally probable ones are taken in the order of the
-        columns.
+        Number of words per topic, from 1 to n_features. Ties are broken by column order.
 
     Returns
     -------
     diversity : float
-        1 where no word is shared, 1 / n_components where all topics have the same words.
+        1 if no word is shared; 1 / n_components if all topics have the same words.
 
     Raises
     ------
     ValueError
-        If n_words exceeds the vocabulary.
+        If n_words exceeds the vocabulary size.
 
     See Also
     --------
-    coherence : How often these words occur together.
+    coherence : Measure how often these words occur together.
 
     Notes
     -----
-    Of K topics over V words it is at most V / (K * n_words).
+    The maximum for K topics over V words is the smaller of 1 and V / (K * n_words).
 
     References
     ----------
@@ -232,7 +223,7 @@ def topic_diversity(
 
 
 def top_columns(topics, n_words):
-    """Columns of the n_words most probable words, ndarray of shape (n_components, n_words).
+    """Return columns of the n_words most probable words, ndarray of shape (n_components, n_words).
 
     Parameters
     ----------
@@ -244,7 +235,7 @@ def top_columns(topics, n_words):
     return largest(topics.components(), n_words)
 
 
-# What is given
+# Checks of the input
 
 
 def _check_texts(measure, texts):
@@ -256,7 +247,7 @@ def _check_texts(measure, texts):
     for i, text in enumerate(texts):
         if isinstance(text, str | bytes) or not hasattr(text, "__len__"):
             raise ValueError(
-                f"texts[{i}] is a {type(text).__name__}; a list of tokens is allowed, as of text.split()."
+                f"texts[{i}] is a {type(text).__name__}; a list of tokens is allowed, such as text.split()."
             )
     if not any(len(text) for text in texts):
         raise ValueError(f"texts has no tokens in {len(texts)} documents; at least one is needed.")
@@ -286,7 +277,7 @@ def _check_no_texts(measure, X, texts, window_size, window_counts):
 
 
 def _names(model_or_components, feature_names, n_features, measure):
-    """The words of the columns, ndarray of shape (n_features,), dtype object."""
+    """Return the words of the columns, ndarray of shape (n_features,), dtype object."""
     known = column_names(model_or_components)
     if feature_names is None and known is None:
         raise ValueError(
@@ -302,8 +293,8 @@ def _names(model_or_components, feature_names, n_features, measure):
     return names
 
 
-# Counts: how many documents or windows contain two words of a topic, for all topics. On the diagonal,
-# those that contain the word.
+# Numbers of documents or windows that contain both words of a pair, for each topic. The diagonal holds the
+# numbers for single words.
 
 
 def _documents_together(documents, top):
@@ -322,7 +313,7 @@ def _documents_together(documents, top):
 
 
 def _add_pairs(presence, top, together):
-    """Add in how many documents two words of a topic are; presence: of words (columns) in documents."""
+    """Add the numbers of documents with both words of a pair; presence: documents by words."""
     for first in range(0, len(top), TOPICS_AT_ONCE):
         group = slice(first, first + TOPICS_AT_ONCE)
         columns, local = _renumbered(top[group])
@@ -334,7 +325,7 @@ def _add_pairs(presence, top, together):
 def _windows_together(texts, names, top, size, exact):
     """Return (ndarray of shape (n_components, n_words, n_words), number of windows).
 
-    The windows of all texts are numbered in one row, in which each word has ranges of windows.
+    Windows of all texts are numbered consecutively, so that each word occupies ranges of windows.
     """
     columns, top = _renumbered(top)
     lengths = np.array([len(text) for text in texts], dtype=np.int64)
@@ -346,7 +337,7 @@ def _windows_together(texts, names, top, size, exact):
     enters = offset + np.maximum(position - size + 1, 0)
     leaves = offset + np.minimum(position + 1, n_windows[text])
     if exact:
-        # What two occurrences of a word share is left to the first.
+        # Windows shared by two occurrences of a word are assigned to the first.
         again, enters = np.flatnonzero(word[1:] == word[:-1]) + 1, enters.copy()
         enters[again] = np.maximum(enters[again], leaves[again - 1])
     else:
@@ -357,7 +348,7 @@ def _windows_together(texts, names, top, size, exact):
 
 
 def _occurrences(texts, lengths, words):
-    """Where the words are: their index, text and position, sorted in this order."""
+    """Return the index, text and position of each occurrence of the words, sorted in this order."""
     index = {word: i for i, word in enumerate(words)}
     tokens = chain.from_iterable(texts)
     found = np.fromiter((index.get(token, -1) for token in tokens), dtype=np.int64, count=lengths.sum())
@@ -369,7 +360,7 @@ def _occurrences(texts, lengths, words):
 
 
 def _gensim_ranges(word, enters, leaves, total):
-    """Ranges of windows in which gensim sees a word: until the first occurrence inside has left."""
+    """Return ranges of windows in which gensim counts a word: until the first occurrence inside leaves."""
     row = word * (total + 1)
     first = np.searchsorted(row + leaves, row + enters, side="right")
     kept = np.flatnonzero(np.diff(first, prepend=-1))
@@ -377,12 +368,12 @@ def _gensim_ranges(word, enters, leaves, total):
 
 
 def _lengths_in_common(ranges):
-    """How many numbers two words' ranges share, ndarray of shape (n_words, n_words).
+    """Return the number of windows shared by each pair of words, ndarray of shape (n_words, n_words).
 
     Parameters
     ----------
     ranges : list of (starts, stops)
-        For each word, disjoint ranges.
+        Disjoint ranges of each word.
     """
     n_words = len(ranges)
     edges = np.concatenate([edge for pair in ranges for edge in pair])
@@ -397,7 +388,7 @@ def _lengths_in_common(ranges):
 
 
 def _renumbered(values):
-    """Return the distinct values, ascending, and the place of each of the values among them."""
+    """Return the distinct values in ascending order, and the index of each value among them."""
     distinct, places = np.unique(values, return_inverse=True)
     return distinct, places.reshape(values.shape)
 
@@ -406,7 +397,7 @@ def _renumbered(values):
 
 
 def _npmi(together, total):
-    """Mean NPMI of the pairs: -1 for those that never meet, 0 for those that are in all documents."""
+    """Return the mean NPMI of pairs: -1 if they never occur together, 0 if they are in all documents."""
     npmi = np.where(together > 0, 0.0, -1.0)
     usual = (together > 0) & (together < total)
     both, chance = together[usual] / total, _chance(together / total)[usual]
@@ -415,25 +406,25 @@ def _npmi(together, total):
 
 
 def _c_npmi(together, total):
-    """Mean NPMI of the pairs with a smoothed joint probability."""
+    """Return the mean NPMI of pairs with a smoothed joint probability."""
     return _mean_over_pairs(_smoothed_npmi(together, total, nowhere=-1.0))
 
 
 def _c_uci(together, total):
-    """Mean PMI of the pairs with a smoothed joint probability."""
+    """Return the mean PMI of pairs with a smoothed joint probability."""
     both = together / total + EPSILON
     return _mean_over_pairs(_log_ratio(both, _chance(together / total), nowhere=np.log(EPSILON)))
 
 
 def _c_v(together, total):
-    """Mean cosine of each word's NPMI with all words of the topic, and the sum of these vectors."""
+    """Return the mean cosine between the NPMI vector of each word and the sum of these vectors."""
     vectors = _smoothed_npmi(together, total, nowhere=0.0)
     units = normalize(vectors.reshape(-1, vectors.shape[2])).reshape(vectors.shape)
     return np.einsum("kij,kj->ki", units, normalize(vectors.sum(axis=1))).mean(axis=1)
 
 
 def _u_mass(together, total):
-    """Mean log-probability of a word given one that ranks above it, 0 where that is nowhere."""
+    """Return the mean log-probability of a word given a higher-ranked word; 0 if that occurs nowhere."""
     above, below = np.triu_indices(together.shape[1], 1)
     both, above_alone = together[:, above, below] / total, together[:, above, above] / total
     ratio = np.divide(both + EPSILON, above_alone, out=np.ones_like(both), where=above_alone > 0)
@@ -441,9 +432,9 @@ def _u_mass(together, total):
 
 
 def _smoothed_npmi(together, total, nowhere):
-    """NPMI of all pairs, ndarray of the shape of together; `nowhere` for those with a word that is."""
+    """Return NPMI of all pairs, shape of `together`; `nowhere` if a word of the pair occurs nowhere."""
     both = together / total + EPSILON
-    # Nowhere: log both is that of EPSILON.
+    # If a word occurs nowhere, log(both) is log(EPSILON).
     return _log_ratio(both, _chance(together / total), nowhere * -np.log(EPSILON)) / -np.log(both)
 
 
@@ -453,7 +444,7 @@ def _log_ratio(both, chance, nowhere):
 
 
 def _chance(both):
-    """The joint probability of independent words, from the one they have, of the same shape."""
+    """Return the joint probabilities if words were independent, from the actual joint probabilities."""
     alone = np.diagonal(both, axis1=1, axis2=2)
     return alone[:, :, None] * alone[:, None, :]
 

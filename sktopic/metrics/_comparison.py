@@ -1,4 +1,4 @@
-"""Topics of one model beside those of another."""
+"""Compare the topics of two or more models."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from sktopic.metrics._coherence import top_columns
 
 
 class TopicMatches(NamedTuple):
-    """Pairs of topics of two models, as `match_topics` returns them.
+    """Pairs of topics of two models, returned by `match_topics`.
 
     Attributes
     ----------
@@ -47,46 +47,43 @@ def match_topics(
     metric: Literal["cosine", "hellinger", "average_jaccard"] = "cosine",
     n_words: int = 10,
 ) -> tuple[IntArray, FloatArray]:
-    """Pair the topics of two models so that the sum of similarities is largest.
+    """Pair the topics of two models so that the sum of similarities is maximal.
 
     Parameters
     ----------
     first, second : fitted estimator or array-like of shape (n_components, n_features)
-        Two models over the same words in the same order: estimators with ``components_`` (any of this
-        library, or scikit-learn's LatentDirichletAllocation), fitted pipelines that end in one, or the
-        topics of any other library. Rows are normalised. The numbers of topics may differ.
+        Two models over the same words in the same order, as in `coherence`. Rows are normalized. The numbers
+        of topics may differ.
     metric : {'cosine', 'hellinger', 'average_jaccard'}, default='cosine'
         Similarity of two topics, in [0, 1]:
 
-        - 'cosine': of their word probabilities; the most probable words decide.
-        - 'hellinger': 1 minus the Hellinger distance, sqrt(1 - sum of sqrt(p q)); rare words count for
-          more.
-        - 'average_jaccard': the share that two sets of top words have in common, their intersection over
-          their union, averaged over the top 1, 2, ..., n_words; agreement near the top counts for more.
+        - 'cosine': cosine of their word probabilities; the most probable words dominate.
+        - 'hellinger': 1 minus the Hellinger distance, sqrt(1 - sum of sqrt(p q)); rare words count more.
+        - 'average_jaccard': size of the intersection of the two sets of top words over that of their union,
+          averaged over the top 1, 2, ..., n_words; agreement near the top counts more.
     n_words : int, default=10
-        Words of each topic that 'average_jaccard' looks at, from 1 to n_features; equally probable ones
-        are taken in the order of the columns. The other metrics take all words.
+        Number of words per topic for 'average_jaccard', from 1 to n_features. Ties are broken by column
+        order. The other metrics use all words.
 
     Returns
     -------
     matches : TopicMatches
-        A named tuple of arrays (first, second, similarity), each of shape (n_pairs,), with n_pairs the
-        smaller number of topics. ``first`` is ascending; where it has all topics of the first model,
+        Named tuple of arrays (first, second, similarity), each of shape (n_pairs,); n_pairs is the smaller
+        number of topics. ``first`` is ascending. If it contains all topics of the first model,
         ``second[i]`` is the partner of topic i.
 
     Raises
     ------
     ValueError
-        If the models have different words, as far as these are known, different numbers of words, or fewer
-        than n_words.
+        If the models have different words (if known) or numbers of words, or fewer than n_words words.
 
     See Also
     --------
-    stability : Mean similarity over runs with different seeds.
+    stability : Mean similarity over pairs of models.
 
     Notes
     -----
-    The assignment is the optimal one, in time at most cubic in the number of topics.
+    The assignment is optimal. Time is at most cubic in the number of topics.
 
     References
     ----------
@@ -115,10 +112,9 @@ def stability(
     metric: Literal["cosine", "hellinger", "average_jaccard"] = "average_jaccard",
     n_words: int = 10,
 ) -> float:
-    """Mean similarity of matched topics over all pairs of models; higher is better.
+    """Compute the mean similarity of matched topics over all pairs of models; higher is better.
 
-    Of models that differ in their seed, or in the sample of documents they were fitted to, it says how much
-    of the topics is due to the documents and how much to chance.
+    Compare models that differ in seed or sample of documents, to see how much topics depend on chance.
 
     Parameters
     ----------
@@ -127,13 +123,12 @@ def stability(
     metric : {'cosine', 'hellinger', 'average_jaccard'}, default='average_jaccard'
         Similarity of two topics, as in `match_topics`.
     n_words : int, default=10
-        Words of each topic that 'average_jaccard' looks at.
+        Number of words per topic for 'average_jaccard'.
 
     Returns
     -------
     stability : float
-        In [0, 1]; 1 where all models have the same topics. Of models with different numbers of topics, the
-        topics without partner do not count.
+        In [0, 1]; 1 if all models have the same topics. Topics without a partner are ignored.
 
     Raises
     ------
@@ -142,9 +137,8 @@ def stability(
 
     Notes
     -----
-    With the default metric, the agreement of two models is that of Greene et al., who average it over
-    samples of the documents, each against a model of all of them; the mean here is over all pairs of
-    models.
+    With the default metric, the agreement of two models is that of Greene et al. They compare models of
+    samples with one model of all documents. This function compares all pairs of models.
 
     References
     ----------
@@ -170,12 +164,12 @@ def stability(
 
 
 def top_word_stability(models):
-    """`stability` of models by their top words alone; NaN if there is only one.
+    """Return the `stability` of models from their top words; NaN for a single model.
 
     Parameters
     ----------
     models : list of array-like of shape (n_components, n_words)
-        The most probable words of each topic, or their columns, the first first.
+        Top words of each topic, or their columns, most probable first.
     """
     if len(models) < 2:
         return math.nan
@@ -202,7 +196,7 @@ def _match(first, second, metric):
 
 
 def word_profiles(model_or_components, metric, n_words):
-    """What the metric compares: for each topic a row, for each word a column."""
+    """Return the array that the metric compares: one row per topic, one column per word."""
     topics = plug_in_topics(model_or_components)
     if metric == "average_jaccard":
         return _ranks(top_columns(topics, n_words), len(topics.store))
@@ -211,18 +205,18 @@ def word_profiles(model_or_components, metric, n_words):
 
 
 def _ranks(top, n_features):
-    """The rank of each topic's top words, from 1, csr_array of shape (n_components, n_features)."""
+    """Return ranks of the top words of each topic from 1, csr_array of shape (n_components, n_features)."""
     n_components, n_words = top.shape
     ranks = np.tile(np.arange(1, n_words + 1), n_components)
     indptr = np.arange(n_components + 1) * n_words
     return sp.csr_array((ranks, top.ravel(), indptr), shape=(n_components, n_features))
 
 
-# Metrics: similarity of each topic of the first with each of the second
+# Metrics: similarity of each topic of the first model with each topic of the second
 
 
 def _cosine(first, second):
-    with np.errstate(under="ignore"):  # of words that are next to impossible in both topics
+    with np.errstate(under="ignore"):  # words with negligible probability in both topics
         return np.clip(cosine_similarity(first, second), 0.0, 1.0)
 
 
@@ -240,7 +234,7 @@ def _average_jaccard(first, second):
 
 
 def _at_most(ranks, depth):
-    """1 at each topic's first `depth` words."""
+    """Return an indicator of the first `depth` words of each topic."""
     return sp.csr_array(((ranks.data <= depth).astype(np.int64), ranks.indices, ranks.indptr), ranks.shape)
 
 

@@ -26,7 +26,7 @@ from sktopic._runtime._exact_sum import ExactSum
 from sktopic._runtime._parallel import Workers
 from sktopic._typing import FloatArray, RandomState
 
-# Names the streams of the fold-in and of the particles.
+# Keys of the random streams of the fold-in and of the particles.
 FOLD_IN_KEY = combine_keys(0, 0x666F6C64)
 PARTICLE_KEY = combine_keys(0, 0x70617274)
 
@@ -52,43 +52,41 @@ def document_completion(
     sweeps: int = 50,
     n_jobs: int | None = None,
 ) -> float:
-    """Held-out log-likelihood per word by document completion, with one fold-in for all models.
+    """Compute held-out log-likelihood per word by document completion; higher is better.
 
-    Part of the tokens of each document is hidden; the topic proportions are inferred from the others by
-    Gibbs sampling with the topics held fixed, whatever method found those; the hidden tokens are
-    predicted. Differences between two models are then due to their topics and prior alone. An
-    estimator's own ``score`` differs from this only in using its own ``transform``.
+    Some tokens of each document are hidden. Gibbs sampling with fixed topics infers the topic proportions
+    from the other tokens, and these predict the hidden tokens. Differences between models are due to topics
+    and priors alone. The ``score`` of an estimator differs only in using its own ``transform``.
 
     Read more in :doc:`/guide/metrics`.
 
     Parameters
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
-        An estimator with ``components_`` and ``doc_topic_prior_`` (any of this library, or scikit-learn's
-        LatentDirichletAllocation), a fitted pipeline that ends in one, or the topics of any other
-        library. Rows are normalised.
+        An estimator with ``components_`` and ``doc_topic_prior_`` (of this library, or scikit-learn's
+        LatentDirichletAllocation), a fitted pipeline that ends in one, or the topics of another library.
+        Rows are normalized.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-        Word counts of documents the model was not trained on; what the pipeline takes, where one is
-        given.
+        Word counts of held-out documents, or the input of the pipeline.
     y : None
-        Ignored; there so that the function can be a scorer.
+        Ignored, for use as a scorer.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
-        Dirichlet parameters of the topic proportions, > 0. None: those of the estimator.
+        Dirichlet parameters of the topic proportions, > 0. If None, the prior of the estimator.
     hidden_fraction : float, default=0.2
-        Share of a document's tokens that is hidden, in (0, 1); at least one token, and all of a document
-        with a single one.
+        Share of hidden tokens in a document, in (0, 1). At least one token is hidden, even if it is the only
+        one.
     n_repeats : int, default=1
-        Choices of hidden tokens to average over.
+        Number of random choices of hidden tokens to average over.
     burn_in, sweeps : int, default=50
-        Gibbs sweeps that are discarded (burn-in) and that are averaged.
+        Numbers of Gibbs sweeps that are discarded (burn-in) and averaged.
     n_jobs : int or None, default=None
-        Threads; the result is the same for any number.
+        Number of threads. It does not affect the result.
 
     Returns
     -------
     score : float
-        Mean nats per hidden word (higher is better). -inf where a hidden word has no probability in any
-        topic; NaN, with a warning, where no document has words.
+        Mean nats per hidden word. -inf if a hidden word has probability zero in all topics; NaN, with a
+        warning, if no document has words.
 
     References
     ----------
@@ -129,44 +127,44 @@ def relative_score(
     sweeps: int = 50,
     n_jobs: int | None = None,
 ) -> float:
-    """Held-out log-likelihood above that of the unigram model; compares models of different vocabularies.
+    """Compute held-out log-likelihood relative to a unigram model; higher is better.
 
-    The log-likelihood of the hidden words as in `document_completion`, less that under the unigram model,
-    which is each word's share of all tokens of X, whatever the document. Higher is better; zero is no better
-    than without topics. `score` and `document_completion` rank the smallest vocabulary first, since few words
-    are easy to guess; this ranks vocabularies by what their topics say of the same texts.
+    This is the log-likelihood of hidden words as in `document_completion`, minus that under a unigram model,
+    which predicts each word by its share of all tokens of X.
+
+    Use this score to compare models with different vocabularies. `score` and `document_completion` favor
+    small vocabularies.
 
     Parameters
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
         As in `document_completion`.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-        Word counts of documents the model was not trained on; what the pipeline takes, where one is given.
-        Give all models the same documents: the unigram model is fitted to them.
+        Word counts of held-out documents, or the input of the pipeline. Use the same documents for all
+        models: the unigram model is fitted to them.
     y : None
-        Ignored; there so that the function can be a scorer.
+        Ignored, for use as a scorer.
     per : {'document', 'word'}, default='document'
-        'document': the mean difference over a document's hidden words, times the number of all its words;
-        the mean of that over the rows of X, with words or without. 'word': the mean over hidden words, which
-        compares models of one vocabulary only: one of rare words gains much with each of them, and little
-        with a document.
+        'document': mean difference per hidden word of a document, times its number of words, averaged over
+        all rows of X, including empty rows. 'word': mean over hidden words. Use 'word' only for models with
+        the same vocabulary: a vocabulary of rare words gains much per word, but little per document.
     doc_topic_prior, hidden_fraction, n_repeats, burn_in, sweeps, n_jobs
         As in `document_completion`.
 
     Returns
     -------
     score : float
-        Nats above the unigram model, for a document or a word. NaN, with a warning, where no document has
-        words.
+        Nats above the unigram model, per document or word. NaN, with a warning, if no document has words.
 
     Notes
     -----
-    Let q be the frequencies of all words of the texts, and let a model of a vocabulary V predict words
-    outside it by q, and those of V by q(V) times its own probability p. The likelihoods of all models are
-    then of the same words, and the log-likelihood above that of q is the sum over the words w of V of
-    log p(w) - log q(w) + log q(V), which is estimated here from those hidden. Frequencies of X itself, the
-    hidden words among them, are the unigram model that is hardest to beat, the more so the more words are
-    rare: with few documents, large vocabularies are scored too low rather than too high.
+    Let q be the word frequencies of the texts. Extend a model of vocabulary V to all words: it predicts words
+    outside V by q, and words in V by q(V) times its probability p. All models then predict the same words.
+    The log-likelihood above that of q is the sum over words w in V of log p(w) - log q(w) + log q(V). It is
+    estimated from the hidden words.
+
+    The frequencies of X include the hidden words, which favors the unigram model, especially on rare words.
+    With few documents, large vocabularies therefore score too low.
 
     Examples
     --------
@@ -186,7 +184,7 @@ def relative_score(
             gain = log_likelihood - hidden @ log_shares
             by_word.add(gain, n_words)
             lengths = np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
-            # Of a short document, the share that is hidden may be far from hidden_fraction.
+            # In a short document, the hidden share may differ much from hidden_fraction.
             by_document.add(gain * np.divide(lengths, n_words, out=np.zeros_like(lengths), where=n_words > 0))
             n_documents += counts.shape[0]
         score = by_word.value()
@@ -195,9 +193,9 @@ def relative_score(
 
 
 def _completions(model_or_components, X, doc_topic_prior, hidden_fraction, n_repeats, step, n_jobs):
-    """Yield documents, and what is found of them, group by group, for each choice of hidden words.
+    """Yield, for each choice of hidden words, the documents and an iterator over their groups.
 
-    Of each group, these are the counts of its documents, and what `hidden_log_likelihood` returns.
+    A group has counts and the output of `hidden_log_likelihood`.
     """
     model_or_components, X = after_pipeline(model_or_components, X)
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
@@ -239,44 +237,44 @@ def left_to_right(
     per_document: bool = False,
     n_jobs: int | None = None,
 ) -> float | FloatArray:
-    """Log-likelihood per word of whole documents, estimated from left to right.
+    """Estimate the log-likelihood per word of whole documents from left to right.
 
-    Each token is predicted from those before it, whose topics are sampled by particles. The tokens of a
-    document are taken in a random order that depends on the document and random_state alone.
+    Each token is predicted from the tokens before it, whose topics are sampled by particles. The order of
+    tokens is random and depends only on the document and random_state.
 
     Parameters
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
         As in `document_completion`.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-        Word counts of documents the model was not trained on.
+        Word counts of held-out documents, or the input of the pipeline.
     y : None
-        Ignored; there so that the function can be a scorer.
+        Ignored, for use as a scorer.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
-        Dirichlet parameters of the topic proportions, > 0. None: those of the estimator.
+        Dirichlet parameters of the topic proportions, > 0. If None, the prior of the estimator.
     estimator : {'wallach', 'unbiased'}, default='wallach'
-        'wallach': the product over positions of the mean over particles, with the topics of all earlier
-        tokens resampled before each position; what published comparisons report. It is biased, and
-        converges to the truth as n_resampling grows. 'unbiased': the mean over particles of the product
-        over positions, without resampling: exp of it is unbiased for the probability of a document, but
-        varies more on long ones.
+        'wallach', used by published comparisons: product over positions of the mean over particles; the
+        topics of earlier tokens are resampled before each position. It is biased and converges to the true
+        value as n_resampling grows. 'unbiased': mean over particles of the product over positions, without
+        resampling. Its exponential is an unbiased estimate of a document's probability, but varies more for
+        long documents.
     n_particles : int, default=20
+        Number of particles.
     n_resampling : int, default=1
-        Sweeps over the earlier tokens before each position, with 'wallach'. A document of N tokens costs
-        n_particles * n_resampling * N**2 / 2 draws.
+        Number of sweeps over the earlier tokens before each position, for 'wallach'. A document of N tokens
+        costs n_particles * n_resampling * N**2 / 2 draws.
     random_state : int, RandomState instance or None, default=0
-        Names the streams of random numbers, together with each document's content. An int gives the same
-        result at each call.
+        Seed, combined with the content of each document. Pass an int for the same result at each call.
     per_document : bool, default=False
-        Whether to return each document's log-likelihood instead of the mean per word.
+        Whether to return the log-likelihood of each document instead of the mean per word.
     n_jobs : int or None, default=None
-        Threads; the result is the same for any number.
+        Number of threads. It does not affect the result.
 
     Returns
     -------
     score : float or ndarray of shape (n_samples,)
-        Mean nats per word (higher is better; NaN, with a warning, where no document has words), or nats per
-        document.
+        Mean nats per word (NaN, with a warning, if no document has words), or nats per document. Higher is
+        better.
 
     References
     ----------
@@ -320,10 +318,10 @@ def left_to_right(
 
 
 def perplexity(model_or_components: object, X: object, y: object = None, **options: Any) -> float:
-    """exp(-document_completion(...)): perplexity per held-out word; lower is better.
+    """Compute perplexity per held-out word, exp(-document_completion(...)); lower is better.
 
-    For model selection use `document_completion`, of which higher is better, as ``scoring``: it ranks models
-    as perplexity does.
+    For model selection, pass `document_completion` as ``scoring``: it ranks models in the same order, and
+    higher is better.
 
     Parameters
     ----------
