@@ -7,7 +7,7 @@ Each fault is printed with the page and its line; the exit code is 1 if there ar
 - use each id once,
 - load nothing from a network, show no picture without a text that says what is seen, and no markup that
   Sphinx or the browser left as it was,
-- have a title and a description, be reached from the navigation, and be free of misspelt words,
+- have a title and a description, be reached from the navigation, and be free of misspelled words,
 - open in Chromium without an error of a script, and without being wider than the window of a desktop or a
   phone: all pages from a server (of generated/, which are made alike, one), and one of each folder as a file.
 
@@ -210,7 +210,7 @@ def wrong_prose(page, known):
         for match in UNRENDERED.finditer(text):
             yield line, f"markup in the text: {text[max(match.start() - 20, 0) : match.end() + 20].strip()}"
         if known and not in_table:
-            for word in misspelt(text, known):
+            for word in misspelled(text, known):
                 yield line, f"not in the dictionary: {word}"
 
 
@@ -218,7 +218,7 @@ def wrong_prose(page, known):
 WORD = re.compile(r"(?<![\w@./_\\-])(?<![A-Z]\. )[A-Za-z]+(?:['\u2019][a-z]+)?(?![\w@/_\\]|\.\w)")
 
 
-def misspelt(text, known):
+def misspelled(text, known):
     for match in WORD.finditer(text):
         word = match[0].replace("\u2019", "'")
         is_name = re.search(r"[a-z][A-Z]|^[A-Z][A-Z]", word) or len(word) < 3
@@ -237,8 +237,8 @@ def dictionary():
     words = set(json.loads(gzip.decompress(frequencies.read_bytes())))
     table = Path(found[1].origin).parent / "data" / "dictionary_en-GB_to_en-US.txt"
     pairs = [line.split("->") for line in table.read_text().splitlines() if "->" in line]
-    words -= {american.strip() for _, american in pairs}
-    words |= {british for british, _ in pairs}
+    words -= {british for british, _ in pairs}
+    words |= {american.strip() for _, american in pairs}
     own = (ROOT / "doc" / "words.txt").read_text(encoding="utf-8").splitlines()
     return words | {line.strip().lower() for line in own if not line.startswith("#")}
 

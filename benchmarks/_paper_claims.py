@@ -561,7 +561,7 @@ ONLINE_EM = [
 ]
 
 
-# Generalised OPE.
+# Generalized OPE.
 
 OPE_CORPORA = ("nips_uci", "enron_inbox", "arxiv")
 OPE_P = tuple(round(0.1 + 0.05 * i, 2) for i in range(17))

@@ -249,7 +249,7 @@ def note_seeds(axis, n):
 
 
 def styles(names):
-    """A colour and a kind of line for each name."""
+    """A color and a kind of line for each name."""
     return {
         name: {"color": f"C{i}", "linestyle": "-" if i % 2 == 0 else "--", "marker": ".", "linewidth": 1.3}
         for i, name in enumerate(names)

@@ -1,4 +1,4 @@
-"""The experiments of Vu et al. (2018) again: generalised OPE over p, and against other online methods.
+"""The experiments of Vu et al. (2018) again: generalized OPE over p, and against other online methods.
 
     python benchmarks/g_ope_paper.py [--short] [--jobs 2] [--estimate] [--seeds 5] [--parts p methods]
                                      [--corpora nips_uci enron_inbox arxiv]
@@ -186,7 +186,7 @@ MEASURES = {"completion": "log predictive probability", "score": "score with own
 
 
 def draw_p(study, corpora, short):
-    """Figures 2 and 3: a colour for each setting."""
+    """Figures 2 and 3: a color for each setting."""
     figure, axes = panels([f"{corpus}: {title}" for title in MEASURES.values() for corpus in corpora])
     rows, looks = [], styles(SETTINGS)
     for corpus, setting in product(corpora, SETTINGS):

@@ -15,8 +15,8 @@ long    the same with moves, until 1.5 million documents have been seen, as in t
 arxiv   figure 2 (c, f, i): 490 000 abstracts as a stream, in the place of the New York Times, as nips
 bound   the bound and the held-out score, with moves and without, ten passes
 moves   what share of a pass over the papers split and merge moves take
-steps   the document step against vectorised NumPy
-weights the maximisation over weights of topics, by a fixed point and by L-BFGS
+steps   the document step against vectorized NumPy
+weights the maximization over weights of topics, by a fixed point and by L-BFGS
 
 oHDP-SM is DirectAssignmentHDP with its defaults, on the papers with OUR_PASSES; "oHDP-SM, paper" makes the
 choices of the paper (PAPER): moves that gain anything are made, and the last pass does no more than others.
@@ -318,7 +318,7 @@ def compare_steps(step, batch, topics, prior, workers):
 
 
 def measure_weights(short, corpus, n_components):
-    """Seconds, and bound per document that is reached, of two ways to maximise over the weights of topics."""
+    """Seconds, and bound per document that is reached, of two ways to maximize over the weights of topics."""
     train, _ = documents_of(corpus, short)
     model = hdp.DirectAssignmentHDP(n_components, split_merge=False, max_iter=1, random_state=SEED)
     model.fit(train[:2000])
@@ -373,7 +373,7 @@ def seconds_of(function):
 
 
 def numpy_step(dense, rows, prior, lengths, sums):
-    """Mean-field inference of a batch by vectorised NumPy, single precision as ours."""
+    """Mean-field inference of a batch by vectorized NumPy, single precision as ours."""
     gamma = prior + lengths[:, None] / len(prior)
     for _ in range(STEP_ITERATIONS):
         log_theta = digamma(gamma)

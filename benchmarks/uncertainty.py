@@ -10,7 +10,7 @@ new documents, whose proportions depend on a covariate, are asked three question
 - the share of documents of which it is more than half.
 
 Answers are from the true proportions, from those of `transform` in their place, and from 20 draws of
-`sample_proportions`, each analysed alone and pooled by Rubin's rules. "Estimate" is the mean over
+`sample_proportions`, each analyzed alone and pooled by Rubin's rules. "Estimate" is the mean over
 replicates, as a share of what is true; so is the width of the intervals of 95 percent. "Coverage" is the
 share of these that contain what is true. Replicates are kept in parts of a hundred, so that an
 interrupted study goes on where it stopped. uncertainty.csv goes to benchmarks/output/, or with --update

@@ -304,8 +304,8 @@ def test_the_map_of_many_topics_is_made_in_seconds():
 
 def test_the_map_has_the_distances_of_topics():
     distances = 1 - topic_similarity([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.0, 0.0, 1.0]])
-    centres, _ = topic_map(distances, np.full(3, 1e-4))
-    on_map = np.sqrt(((centres[:, None] - centres) ** 2).sum(axis=2))
+    centers, _ = topic_map(distances, np.full(3, 1e-4))
+    on_map = np.sqrt(((centers[:, None] - centers) ** 2).sum(axis=2))
     np.testing.assert_allclose(on_map / on_map.max(), distances / distances.max(), atol=1e-3)
 
 
@@ -316,11 +316,11 @@ def test_circles_do_not_overlap(n_topics, equal):
     components = np.full((n_topics, 50), 0.02) if equal else rng.dirichlet(np.full(50, 0.1), n_topics)
     between = 1 - topic_similarity(components)
     shares = rng.dirichlet(np.full(n_topics, 0.5))
-    centres, radii = topic_map(between, shares)
-    distances = np.sqrt(((centres[:, None] - centres) ** 2).sum(axis=2))
+    centers, radii = topic_map(between, shares)
+    distances = np.sqrt(((centers[:, None] - centers) ** 2).sum(axis=2))
     distances[np.diag_indices(n_topics)] = np.inf
     assert np.all(distances > radii[:, None] + radii)
-    np.testing.assert_array_equal(topic_map(between, shares)[0], centres)
+    np.testing.assert_array_equal(topic_map(between, shares)[0], centers)
 
 
 @pytest.mark.parametrize(

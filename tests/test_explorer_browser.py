@@ -122,7 +122,7 @@ def test_words_follow_the_slider(show, full, bars):
         assert shown[:4] == [WORDS[word] for word in order[:4]]
 
 
-def test_words_of_texts_have_the_colour_of_their_topic(show, full, bars):
+def test_words_of_texts_have_the_color_of_their_topic(show, full, bars):
     page = show(full, "#topic=2")
     theta = bars.model.transform(bars.X)
     row = int(theta[:, 2].argmax())
@@ -130,9 +130,9 @@ def test_words_of_texts_have_the_colour_of_their_topic(show, full, bars):
     topics = (theta[row][:, None] * bars.model.components_).argmax(axis=0)
     shown = marks.evaluate_all("marks => marks.map((m) => [m.textContent, Number(m.dataset.topic)])")
     assert shown == [[word, topics[WORDS.index(word)]] for word in bars.texts[row].split()]
-    expect(page.locator(f"#document-{row} .mark.colour-0").first).to_be_visible()
+    expect(page.locator(f"#document-{row} .mark.color-0").first).to_be_visible()
     page.locator("#legend button").first.click()
-    expect(page.locator("#document-list.singles .single").first).to_have_class("mark colour-0 single")
+    expect(page.locator("#document-list.singles .single").first).to_have_class("mark color-0 single")
 
 
 def test_keyboard(show, full, bars):
@@ -232,8 +232,8 @@ def test_policy_forbids_other_scripts_and_the_network(show, full):
 def test_narrow_dark_and_still(show, full):
     page = show(full, viewport={"width": 390, "height": 800}, color_scheme="dark", reduced_motion="reduce")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
-    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert max(map(int, re.findall(r"\d+", colour))) < 64
+    color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert max(map(int, re.findall(r"\d+", color))) < 64
     duration = "getComputedStyle(document.querySelector('circle')).transitionDuration"
     assert page.evaluate(duration) == "0s"
     assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"

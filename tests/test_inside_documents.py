@@ -24,7 +24,7 @@ WITHOUT_POSTERIOR = [
     for estimator in CLASSES
     if isinstance(estimator, (OnlineOPELDA, OnlineCVB0LDA, OnlineVariationalHDP))
 ]
-# Those whose words have the proportions times the topics, normalised.
+# Those whose words have the proportions times the topics, normalized.
 PLAIN = [
     estimator
     for estimator in CLASSES
@@ -43,7 +43,7 @@ def all_probabilities(model, X):
     return probabilities
 
 
-def normalised(weights):
+def normalized(weights):
     return weights / weights.sum(axis=1, keepdims=True)
 
 
@@ -55,13 +55,13 @@ def test_sampled_topics_of_words_add_up_to_the_proportions(estimator):
     model = fitted(estimator)
     theta = np.tile(model.doc_topic_prior_, (X.shape[0], 1))
     np.add.at(theta, DOCUMENT, X.data[:, None] * all_probabilities(model, X))
-    assert_allclose(normalised(theta), model.transform(X), atol=1e-6)
+    assert_allclose(normalized(theta), model.transform(X), atol=1e-6)
 
 
 @pytest.mark.parametrize("estimator", PLAIN, ids=repr)
 def test_topics_of_words_are_proportions_times_topics(estimator):
     model = fitted(estimator)
-    expected = normalised(model.transform(X)[DOCUMENT] * model.components_.T[X.indices])
+    expected = normalized(model.transform(X)[DOCUMENT] * model.components_.T[X.indices])
     assert_allclose(all_probabilities(model, X), expected, rtol=1e-5, atol=1e-9)
 
 
@@ -74,7 +74,7 @@ def test_topics_of_words_are_those_of_the_variational_distribution(estimator):
     if hasattr(model, "topic_word_posterior_"):
         posterior = model.topic_word_posterior_
         log_topics = psi(posterior) - psi(posterior.sum(axis=1, keepdims=True))
-    expected = normalised(np.exp(psi(gamma)[DOCUMENT] + log_topics.T[X.indices]))
+    expected = normalized(np.exp(psi(gamma)[DOCUMENT] + log_topics.T[X.indices]))
     assert_allclose(all_probabilities(model, X), expected, rtol=1e-4, atol=1e-9)
 
 
@@ -85,7 +85,7 @@ def test_topics_of_words_are_those_of_atoms():
         topics = model._inference_topics().gather(batch.words, None, workers)
         found = model._transform_step()(batch, topics, model.doc_topic_prior_, None, workers)
     atoms = np.einsum("it,itk->ik", found.zeta, found.varphi[batch.cell_document()])
-    assert_allclose(all_probabilities(model, X), normalised(atoms[:, found.used]), atol=1e-12)
+    assert_allclose(all_probabilities(model, X), normalized(atoms[:, found.used]), atol=1e-12)
 
 
 # Tiny documents, against the sum over all topics of their tokens
@@ -107,7 +107,7 @@ def copies(request, monkeypatch):
 def test_sampled_topics_of_words_have_the_exact_mean(copies):
     step, given, workers = copies
     inferred = step.by_cell(*given, workers)
-    weights = np.array([normalised(inferred.topic_weights(d)) for d in range(4000)])
+    weights = np.array([normalized(inferred.topic_weights(d)) for d in range(4000)])
     expected = Enumeration(TINY_TOKENS, *TINY[3]).expected_counts()
     assert_within(weights, expected[[0, 3, 4]], 4)  # the first word is that of three tokens
 

@@ -351,7 +351,7 @@ def test_groups_of_a_batch_do_not_matter(monkeypatch, inference, average, prior)
 
 @every_variant
 def test_averaged_topics_are_the_mean_over_updates(variant):
-    """The mean of normalised statistics, with next to no smoothing; 40 updates fold the scale in between."""
+    """The mean of normalized statistics, with next to no smoothing; 40 updates fold the scale in between."""
     settings = {"topic_word_prior": 1e-12, "learning_decay": 0.5, "max_doc_update_iter": 20, **variant}
     plain, averaged = make_model(**settings), make_model(average=True, **settings)
     snapshots = []
@@ -384,7 +384,7 @@ def test_sums_of_many_sweeps_lose_no_counts(estimator, n_components):
 
 
 def test_statistics_survive_a_thousand_updates():
-    """The scale of the statistics falls below any float, and they stay normalised."""
+    """The scale of the statistics falls below any float, and they stay normalized."""
     model = make_model(learning_decay=0.1, batch_size=1, max_iter=30, total_samples=40).fit(SMALL)
     assert model.n_batch_iter_ == 1200
     assert_allclose(model.components_.sum(axis=1), 1.0)

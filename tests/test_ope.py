@@ -68,7 +68,7 @@ def test_transform_solves_each_document_with_the_fitted_topics():
     for d in range(X.shape[0]):
         cells = slice(X.indptr[d], X.indptr[d + 1])
         words, counts = X.indices[cells], X.data[cells]
-        expected, _ = reference.maximise(
+        expected, _ = reference.maximize(
             phi[:, words].T, counts, np.full(4, ALPHA), start[d], choices[d], 0.3
         )
         same += np.allclose(theta[d], expected, rtol=1e-9)
@@ -108,7 +108,7 @@ def test_p_changes_the_draws_and_nothing_else():
 
 
 def test_reference_objective_rises_on_average():
-    """The search is a maximisation: more iterations, a better objective, with a prior above one."""
+    """The search is a maximization: more iterations, a better objective, with a prior above one."""
     model = make_model(doc_topic_prior=1.5).fit(X)
     phi = model.components_
 

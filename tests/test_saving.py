@@ -381,7 +381,7 @@ def headers():
     yield {"feature_names": [1] * 25}, "must be a list of strings"
     yield {"output": "arrow"}, "output is 'arrow'"
     yield {"parameters": []}, "parameters of OnlineEMLDA are not a JSON object"
-    yield {"parameters.colour": 1}, "missing or unknown are 'colour'"
+    yield {"parameters.color": 1}, "missing or unknown are 'color'"
     yield {"parameters.tol": None}, "missing or unknown are 'tol'"
     yield {"parameters.tol": -1}, "'tol' parameter of OnlineEMLDA must be"
     yield {"parameters.tol": 10**400}, "tol has 1329 bits; at most 1023 are allowed"
@@ -462,7 +462,7 @@ def test_headers_that_are_not_right_raise(parts, path, changes, message):
         ("other/_store", np.zeros((4, 25)), "missing or unknown are 'other/_store'"),
         ("../_store", np.zeros((4, 25)), "missing or unknown are '../_store'"),
         ("parameters/tol", np.zeros(3), "missing or unknown are 'parameters/tol'"),
-        ("parameters/colour", np.zeros(3), "missing or unknown are 'parameters/colour'"),
+        ("parameters/color", np.zeros(3), "missing or unknown are 'parameters/color'"),
     ],
 )
 def test_arrays_that_are_not_right_raise(parts, path, name, array, message):

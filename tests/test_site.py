@@ -110,12 +110,12 @@ def test_words_are_looked_up():
     if known is None:
         pytest.skip("needs pyspellchecker and codespell")
 
-    def misspelt(text):
-        return list(check_site.misspelt(text, known))
+    def misspelled(text):
+        return list(check_site.misspelled(text, known))
 
-    assert misspelt("Topics of a corpuss, by colour, not color") == ["corpuss", "color"]
-    assert misspelt("The model's topics aren't fitted: sktopic, n_topics, OnlineEMLDA, top_words") == []
-    assert misspelt("By D. M. Bleix in 2003, of rows/corpuss, see readme.md") == []
+    assert misspelled("Topics of a corpuss, by color, not colour") == ["corpuss", "colour"]
+    assert misspelled("The model's topics aren't fitted: sktopic, n_topics, OnlineEMLDA, top_words") == []
+    assert misspelled("By D. M. Bleix in 2003, of rows/corpuss, see readme.md") == []
 
 
 def test_what_is_missing_is_a_fault_unless_allowed(site, monkeypatch, capsys):

@@ -63,11 +63,11 @@ def photograph(page, topic):
         for scheme in ("light", "dark"):
             tab = browser.new_page(viewport={"width": 1200, "height": 680}, color_scheme=scheme)
             tab.goto(f"{page.as_uri()}#topic={topic}")
-            optimised(tab.screenshot(), FOLDER / f"explorer-{scheme}.png")
+            optimized(tab.screenshot(), FOLDER / f"explorer-{scheme}.png")
         browser.close()
 
 
-def optimised(png, path):
+def optimized(png, path):
     """Write it with a palette."""
     from PIL import Image
 
@@ -75,7 +75,7 @@ def optimised(png, path):
     image.quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
-# The chart of doc/guide/choose.rst. Its colours are those of the theme, light or dark.
+# The chart of doc/guide/choose.rst. Its colors are those of the theme, light or dark.
 
 # What is asked, the section that answers yes, and the estimators of it.
 QUESTIONS = [
@@ -207,7 +207,7 @@ def show(name):
             if "figure" in namespace:
                 png = io.BytesIO()
                 namespace.pop("figure").savefig(png, dpi=100)
-                optimised(png.getvalue(), results / f"{number}.png")
+                optimized(png.getvalue(), results / f"{number}.png")
 
 
 PAGES = "index", "getting_started", "tutorial", "guide/number_of_topics"

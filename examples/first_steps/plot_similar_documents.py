@@ -58,8 +58,8 @@ fig, ax = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
 ax.imshow(shown[:, topics], cmap="Blues", vmin=0, vmax=0.8, aspect="auto")
 for row, column in np.ndindex(len(names), len(topics)):
     share = shown[row, topics[column]]
-    colour = "white" if share > 0.4 else "black"
-    ax.text(column, row, f"{share:.0%}", color=colour, ha="center")
+    color = "white" if share > 0.4 else "black"
+    ax.text(column, row, f"{share:.0%}", color=color, ha="center")
 ax.set_xticks(range(len(topics)), labels, rotation=20, ha="right")
 ax.set_yticks(range(len(names)), names)
 ax.set_title("Topics of a document and of its five nearest")

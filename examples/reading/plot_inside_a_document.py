@@ -1,5 +1,5 @@
 """
-Colour the words of a text by their topics
+Color the words of a text by their topics
 ==========================================
 
 Which words of a document are about what? ``transform`` gives the proportions
@@ -45,11 +45,11 @@ for i in np.argsort(-x.data)[:6]:
     print(f"{words[i]:14s}{x.data[i]:3d} times, {p:.0%} topic {k}: {names[k]}")
 
 # %%
-# The text itself, with each word in the colour of its topic. Grey words are
+# The text itself, with each word in the color of its topic. Grey words are
 # not in the vocabulary, black ones are of other topics.
 
 main = lda.transform(x)[0].argsort()[::-1][:4]
-colours = dict(zip(main, ("C0", "C1", "C2", "C3")))
+colors = dict(zip(main, ("C0", "C1", "C2", "C3")))
 topic_of = dict(zip(words, topics[:, 0]))
 width, height = 0.0118, 0.062
 
@@ -59,16 +59,16 @@ ax.set_axis_off()
 ax.set_title("The beginning of scipy.stats.bootstrap, by topic", loc="left")
 for i, k in enumerate(main):
     place = 0.5 * (i % 2), 0.96 - 0.06 * (i // 2)
-    ax.text(*place, names[k], color=colours[k], weight="bold")
+    ax.text(*place, names[k], color=colors[k], weight="bold")
 column, y = 0, 0.8
 for line in docs.data[document].split("\n")[:14]:
     for token in line.split():
         if (column + len(token)) * width > 1:
             column, y = 0, y - height
         word = "".join(filter(str.isidentifier, token)).lower()
-        known = colours.get(topic_of.get(word), "black")
-        colour = known if word in topic_of else "0.6"
-        style = {"color": colour, "fontsize": 10, "family": "monospace"}
+        known = colors.get(topic_of.get(word), "black")
+        color = known if word in topic_of else "0.6"
+        style = {"color": color, "fontsize": 10, "family": "monospace"}
         ax.text(column * width, y, token, **style)
         column += len(token) + 1
     column, y = 0, y - height

@@ -75,7 +75,7 @@ print(f"{model.n_components_} topics at the end")
 # -----------------------
 # ``move_history_`` says when each move was made, between which topics, and
 # what it gained. Of the splits after the first thousand documents this gained
-# most. Words that only one of the two parts has are in colour.
+# most. Words that only one of the two parts has are in color.
 
 # sphinx_gallery_thumbnail_number = 2
 late = (history["kind"] == "split") & (history["n_samples"] > 1000)

@@ -135,7 +135,7 @@ def save_corpus(
     >>> texts = ["red green red", "green blue", "blue blue red"]
     >>> vectorizer = CountVectorizer().fit(texts)
     >>> corpus = save_corpus(
-    ...     os.path.join(tempfile.mkdtemp(), "colours"),
+    ...     os.path.join(tempfile.mkdtemp(), "colors"),
     ...     (vectorizer.transform(texts[i : i + 2]) for i in range(0, 3, 2)),
     ...     feature_names=vectorizer.get_feature_names_out(),
     ... )

@@ -199,7 +199,7 @@ class TokensByWord(NamedTuple):
 
 
 class NumberedCells(NamedTuple):
-    """The cells of some documents, those of a word being neighbours.
+    """The cells of some documents, those of a word being neighbors.
 
     Attributes
     ----------

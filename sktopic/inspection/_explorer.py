@@ -243,7 +243,7 @@ def explore(
             entry["words"][::3] = numbers[entry["words"][::3]].tolist()
 
     similarity = topic_similarity(model)
-    centres, radii = topic_map(1 - similarity, shares)
+    centers, radii = topic_map(1 - similarity, shares)
     related = largest(similarity - 2 * np.eye(len(labels)), min(RELATED_TOPICS, len(labels) - 1))
     data = {
         "title": title,
@@ -255,8 +255,8 @@ def explore(
             {
                 "name": labels[k],
                 "share": rounded(shares[k]),
-                "x": rounded(centres[k, 0]),
-                "y": rounded(centres[k, 1]),
+                "x": rounded(centers[k, 0]),
+                "y": rounded(centers[k, 1]),
                 "radius": rounded(radii[k]),
                 "words": numbers[relevant[k]].tolist(),
                 "probabilities": rounded(components[k, relevant[k]]),

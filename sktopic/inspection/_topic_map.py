@@ -29,12 +29,12 @@ def topic_map(distances, shares):
     The distances of the centers approximate the given distances. Areas are proportional to the shares, apart
     from very small and very large circles.
     """
-    centres = plane(distances)
-    extent = np.ptp(centres, axis=0).max() if len(centres) > 1 else 0.0
+    centers = plane(distances)
+    extent = np.ptp(centers, axis=0).max() if len(centers) > 1 else 0.0
     if extent > 0:
-        centres /= extent
+        centers /= extent
     radii = np.sqrt(COVERED / np.pi * shares).clip(SMALLEST_RADIUS, LARGEST_RADIUS)
-    return separated(centres, radii), radii
+    return separated(centers, radii), radii
 
 
 def plane(distances):
@@ -43,12 +43,12 @@ def plane(distances):
     Metric multidimensional scaling, started from the classical solution.
     """
     n = len(distances)
-    centred = distances**2
-    centred = centred - centred.mean(axis=0)
-    centred = -(centred - centred.mean(axis=1, keepdims=True)) / 2
+    centered = distances**2
+    centered = centered - centered.mean(axis=0)
+    centered = -(centered - centered.mean(axis=1, keepdims=True)) / 2
     points = np.zeros((n, 2))
     n_axes = min(n, 2)
-    values, vectors = eigh(centred, subset_by_index=[n - n_axes, n - 1])
+    values, vectors = eigh(centered, subset_by_index=[n - n_axes, n - 1])
     points[:, :n_axes] = (vectors * np.sqrt(values.clip(0)))[:, ::-1]
     # Eigenvectors have either sign: the entry farthest from zero is made positive.
     farthest = points[np.abs(points).argmax(axis=0), [0, 1]]
@@ -87,15 +87,15 @@ def scaled(points, distances):
     return points
 
 
-def separated(centres, radii):
+def separated(centers, radii):
     """Return centers moved in rounds of pairwise pushes until circles do not overlap."""
-    centres = centres.copy()
-    angles = GOLDEN_ANGLE * np.arange(len(centres))
+    centers = centers.copy()
+    angles = GOLDEN_ANGLE * np.arange(len(centers))
     directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     reach = 2 * radii.max() + GAP
     for _ in range(MOST_ROUNDS):
-        one, other = KDTree(centres).query_pairs(reach, output_type="ndarray").T
-        steps = centres[one] - centres[other]
+        one, other = KDTree(centers).query_pairs(reach, output_type="ndarray").T
+        steps = centers[one] - centers[other]
         distances = np.sqrt((steps**2).sum(axis=1))
         overlaps = radii[one] + radii[other] + GAP - distances
         push = overlaps > SMALLEST_OVERLAP
@@ -105,6 +105,6 @@ def separated(centres, radii):
         steps[coincide] = (directions[one] - directions[other])[coincide]
         lengths = np.sqrt((steps**2).sum(axis=1))
         steps *= (overlaps / lengths / 2)[:, None]
-        np.add.at(centres, one[push], steps[push])
-        np.subtract.at(centres, other[push], steps[push])
-    return centres
+        np.add.at(centers, one[push], steps[push])
+        np.subtract.at(centers, other[push], steps[push])
+    return centers

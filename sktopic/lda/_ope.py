@@ -24,8 +24,8 @@ class OPEStep(CellwiseStep):
     n_iter: int
 
     def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False):
-        maximise = partial(_maximise, n_iter=self.n_iter, rows=topics.rows, prior=prior, p=self.bernoulli_p)
-        return WeightedCounts.of(batch, topics, *joined_results(maximise, batch, workers, keys))
+        maximize = partial(_maximise, n_iter=self.n_iter, rows=topics.rows, prior=prior, p=self.bernoulli_p)
+        return WeightedCounts.of(batch, topics, *joined_results(maximize, batch, workers, keys))
 
 
 def _maximise(cells, keys, n_iter, prior, p, **settings):

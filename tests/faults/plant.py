@@ -269,7 +269,7 @@ class Copy:
         for name in git("ls-files").decode().splitlines():
             (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, self.tree / name)
-        # Faults are compiled without optimising: that takes most of the time, and finds no more.
+        # Faults are compiled without optimizing: that takes most of the time, and finds no more.
         setup = self.tree / "setup.py"
         setup.write_text(setup.read_text().replace('"-O3"', '"-O1", "-g0"'))
         # What the checkout has built is not built again, unless it is older than its source.

@@ -51,8 +51,8 @@ def mean_log_of(alpha):
     return psi(alpha) - psi(alpha.sum())
 
 
-def maximised(mean_log):
-    """The Dirichlet of greatest likelihood by a general optimiser, over log alpha."""
+def maximized(mean_log):
+    """The Dirichlet of greatest likelihood by a general optimizer, over log alpha."""
 
     def loss(log_alpha):
         alpha = np.exp(log_alpha)
@@ -75,7 +75,7 @@ def test_fixed_point_maximises_the_likelihood(alpha):
     n_iterations = fit_dirichlet(mean_log, fitted, 100_000, 1e-13)
     assert n_iterations < 100_000
     np.testing.assert_allclose(mean_log_of(fitted), mean_log, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(fitted, maximised(mean_log), rtol=1e-5)
+    np.testing.assert_allclose(fitted, maximized(mean_log), rtol=1e-5)
 
 
 @pytest.mark.parametrize(("alpha", "n"), [(0.01, 5), (0.3, 2), (1.0, 10), (5.0, 3), (2.0, 200)])
@@ -83,7 +83,7 @@ def test_symmetric_fixed_point_maximises_the_likelihood(alpha, n):
     mean_log = mean_log_of(np.full(n, alpha)).mean()
     fitted = fit_symmetric_dirichlet(mean_log, n, 1.0, 100_000, 1e-13)
     np.testing.assert_allclose(fitted, alpha, rtol=1e-8)
-    np.testing.assert_allclose(fitted, maximised(np.full(n, mean_log))[0], rtol=1e-5)
+    np.testing.assert_allclose(fitted, maximized(np.full(n, mean_log))[0], rtol=1e-5)
 
 
 @for_each_seed

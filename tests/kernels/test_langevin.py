@@ -27,7 +27,7 @@ def test_normals_have_the_normal_distribution(seed):
     for power, mean, spread in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96)):
         assert abs((both**power).mean() - mean) < 5 * (spread / (2 * m)) ** 0.5
     assert 4 < both.max() < 7 and -7 < both.min() < -4
-    # The two of a pair, and those of neighbouring pairs, are independent: neither they nor their squares
+    # The two of a pair, and those of neighboring pairs, are independent: neither they nor their squares
     # are correlated.
     cos, sin = both.reshape(2, m)
     for one, other in ((cos, sin), (cos[1:], cos[:-1]), (sin[1:], cos[:-1])):

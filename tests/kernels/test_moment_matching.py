@@ -399,7 +399,7 @@ def test_all_permutations_are_alike(seed):
 # Samples
 
 
-def normalised(draws):
+def normalized(draws):
     return draws / draws.sum(axis=-1, keepdims=True)
 
 
@@ -446,8 +446,8 @@ def test_update_has_the_moments_of_the_posterior_given_the_token(model, match, s
     rows = reference.unpack(model, posterior.start, 3)
     number = rng.choice(len(rows), n, p=posterior.gamma)
     given = rows if model == TRIANGULAR else rows[number][:, None]
-    theta = normalised(rng.standard_gamma(given, (n, *given.shape[-2:])))
-    phi = normalised(rng.standard_gamma(posterior.beta, (n, 3, 4)))
+    theta = normalized(rng.standard_gamma(given, (n, *given.shape[-2:])))
+    phi = normalized(rng.standard_gamma(posterior.beta, (n, 3, 4)))
     own = theta[np.arange(n), number] if model == TRIANGULAR else theta[:, 0]
     word = seed % 4
     predictive = posterior.filter([word])
@@ -466,7 +466,7 @@ def test_weight_of_a_token_counts_for_its_topic(model, match, weight, seed):
     posterior = random_posterior(rng, model, match, 3, 4)
     rows = reference.unpack(model, posterior.start, 3)
     number = rng.choice(len(rows), n, p=posterior.gamma)
-    topic = (normalised(rows)[number].cumsum(axis=1) < rng.random(n)[:, None]).sum(axis=1)
+    topic = (normalized(rows)[number].cumsum(axis=1) < rng.random(n)[:, None]).sum(axis=1)
     hit = np.arange(3) == topic[:, None]
     if model == TRIANGULAR:
         given = rows + weight * hit[:, None] * (np.arange(3) == number[:, None])[:, :, None]
@@ -476,7 +476,7 @@ def test_weight_of_a_token_counts_for_its_topic(model, match, weight, seed):
     beta[np.arange(n), topic, word] += weight
     likelihood = posterior.mean[topic, word]
     posterior.filter([word], [weight])
-    theta, phi = normalised(rng.standard_gamma(given)), normalised(rng.standard_gamma(beta))
+    theta, phi = normalized(rng.standard_gamma(given)), normalized(rng.standard_gamma(beta))
     assert_moments(posterior, likelihood, number if weight == 1.0 else (), theta, phi)
 
 
@@ -572,11 +572,11 @@ def test_update_of_topics_loses_digits_only_at_a_corner(total, share, corner, ma
     beta[:2] *= share
     beta[:2, corner] = 1.0
     for w in range(4):
-        posterior = Posterior(FIXED, match, [0.5, 1.0, 2.0], [1.0], total * normalised(beta))
+        posterior = Posterior(FIXED, match, [0.5, 1.0, 2.0], [1.0], total * normalized(beta))
         _, _, exact, _ = update_exactly(posterior, w)
         posterior.filter([w])
         assert_allclose(posterior.sums, exact.sum(axis=1), rtol=1e-12 + 1e-15 / share)
-        assert_allclose(posterior.mean, normalised(exact), rtol=1e-12)
+        assert_allclose(posterior.mean, normalized(exact), rtol=1e-12)
 
 
 @for_first_and_sum
@@ -645,7 +645,7 @@ def test_token_that_outweighs_all_before_leaves_the_others_their_share(match, we
     beta = np.array([[0.5, 0.1, 2.0, 0.3]])
     posterior = Posterior(FIXED, match, [1.0], [1.0], beta)
     posterior.filter([1], [weight])
-    assert_allclose(posterior.mean[0], normalised(beta[0] + [0, weight, 0, 0]), rtol=1e-9)
+    assert_allclose(posterior.mean[0], normalized(beta[0] + [0, weight, 0, 0]), rtol=1e-9)
 
 
 def long_documents(model, match, weight, seed=0):
@@ -701,7 +701,7 @@ def test_number_of_topics_that_has_long_been_out_of_the_question_comes_back(mode
     """From less than the smallest double, through documents of one token each."""
     alpha = np.array([1e-4, 0.1, 1.0])
     start = np.concatenate([alpha[:1], alpha[:2], alpha]) if model == TRIANGULAR else alpha
-    beta = 1e4 * normalised(np.array([[1e-6, 1.0, 0.5], [1.0, 1e-3, 0.1], [1.0, 2e-3, 0.2]]))
+    beta = 1e4 * normalized(np.array([[1e-6, 1.0, 0.5], [1.0, 1e-3, 0.1], [1.0, 2e-3, 0.2]]))
     posterior = Posterior(model, FIRST, start, np.full(3, 1 / 3), beta)
     state = [decimals(posterior.alpha), decimals(posterior.gamma), decimals(beta)]
     exact_start, trace = decimals(start), []

@@ -83,7 +83,7 @@ def test_vertices_are_those_of_the_whole_gradient(n_topics, p, alpha, dtype):
             assert_allclose(theta[d], prior / prior.sum(), rtol=1e-14)
             continue
         words = corpus.rows[corpus.cell_word[cells]].astype(np.float64)
-        expected, _ = reference.maximise(words, corpus.cell_count[cells], prior, start[d], choices[d], p)
+        expected, _ = reference.maximize(words, corpus.cell_count[cells], prior, start[d], choices[d], p)
         assert_allclose(theta[d], expected, rtol=TOLERANCE[dtype], atol=0)
         assert_allclose(share[cells], corpus.cell_count[cells] / (words @ expected), rtol=1e-6)
 

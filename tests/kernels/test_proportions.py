@@ -43,7 +43,7 @@ def test_proportions_are_those_of_the_reference(n_topics, counts, dtype):
     )
     np.testing.assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-13)
     assert theta.dtype == np.float64 and np.all(theta > 0)
-    # Normalising changes next to nothing, as expected counts sum to the document's length.
+    # Normalizing changes next to nothing, as expected counts sum to the document's length.
     lengths = corpus.prior.sum() + corpus.lengths
     unnormalised = theta * lengths[:, None] - corpus.prior
     np.testing.assert_allclose(

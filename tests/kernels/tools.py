@@ -134,7 +134,7 @@ def repeated(counts, phi, prior, n_copies, dtype=np.float64, key=0):
     )
 
 
-# Five tokens, one word three times; K = 2 and K = 3; priors that favour one topic.
+# Five tokens, one word three times; K = 2 and K = 3; priors that favor one topic.
 TINY_COUNTS = [3.0, 1.0, 1.0]
 TINY_TOKENS = [0, 0, 0, 1, 2]
 TINY = {

@@ -16,7 +16,7 @@ def draw_choices(keys, n_topics, n_iter, p):
     return np.array(start).reshape(len(keys), n_topics), np.array(choices, dtype=np.uint8).reshape(shape)
 
 
-def maximise(words, counts, prior, start, choices, p):
+def maximize(words, counts, prior, start, choices, p):
     """theta, and the vertices, of one document; words (n_cells, n_topics) are its topic rows."""
     theta, a, b, vertices = start, 0, 0, []
     for t, likelihood in enumerate(choices, start=1):

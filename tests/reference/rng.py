@@ -88,7 +88,7 @@ def bits(key, n):
 
 
 def fill_noise(rows, key, first_row):
-    """1 + 0.1 sqrt(3) (u_1 + u_2 + u_3 + u_4 - 2), with u_i the centres of 65536 equal intervals."""
+    """1 + 0.1 sqrt(3) (u_1 + u_2 + u_3 + u_4 - 2), with u_i the centers of 65536 equal intervals."""
     for i, row in enumerate(rows):
         stream = Stream(combine(key, first_row + i))
         for j in range(len(row)):

@@ -6,7 +6,7 @@ from scipy.special import psi
 BLOCK_SIZE = 16
 
 
-def normalised(phi, prior):
+def normalized(phi, prior):
     """rows = phi / (phi @ prior), and the cumulative sums over blocks of 16 of rows * prior."""
     rows = phi / phi.max(axis=1, keepdims=True)  # so that no product with the prior underflows
     rows = rows / (rows @ prior)[:, None]
@@ -20,7 +20,7 @@ def gather_topics(store, words, scale, offset, prior):
     with np.errstate(divide="ignore"):
         log_norm = np.log(phi @ prior)
     impossible = ~phi.any(axis=1)
-    return *normalised(np.where(impossible[:, None], 1.0, phi), prior), log_norm
+    return *normalized(np.where(impossible[:, None], 1.0, phi), prior), log_norm
 
 
 def gather_geometric(store, words, scale, offset, norm, prior):
@@ -28,4 +28,4 @@ def gather_geometric(store, words, scale, offset, norm, prior):
     log_phi = psi(store[words] * scale + offset) - norm
     largest = log_phi.max(axis=1, keepdims=True)
     phi = np.exp(np.maximum(log_phi - largest, -80.0))
-    return *normalised(phi, prior), largest[:, 0] + np.log(phi @ prior)
+    return *normalized(phi, prior), largest[:, 0] + np.log(phi @ prior)

@@ -236,7 +236,7 @@ cdef inline Seat draw_seat(
 
 
 cdef struct Cells:
-    # What does not change. Cells of a word are neighbours.
+    # What does not change. Cells of a word are neighbors.
     Py_ssize_t n
     Py_ssize_t n_documents
     const int32_t* word

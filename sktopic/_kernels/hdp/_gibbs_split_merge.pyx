@@ -42,7 +42,7 @@ cdef struct Own:
 
 
 cdef struct Sides:
-    # Counts of the two sides by document and by word (two neighbours each), and in all.
+    # Counts of the two sides by document and by word (two neighbors each), and in all.
     int32_t* by_document
     double* by_word
     double[2] total

@@ -31,7 +31,7 @@ cdef struct Tokens:
     const double* size
     const double* document_weight
     int8_t* side
-    # Counts of the two sides by word (two neighbours each), and in all.
+    # Counts of the two sides by word (two neighbors each), and in all.
     double* by_word
     double[2] total
     double[2] prior     # a v

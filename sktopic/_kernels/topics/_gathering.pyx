@@ -183,11 +183,11 @@ cdef double gather_row(
         for k in range(n_topics):
             row[k] = <real>((source[k] * scale[k] + offset[k]) / largest) if largest > 0.0 else <real>1.0
         total = sum_blocks(row, prior, n_topics, cumulative)
-    normalise(row, cumulative, n_topics, total)
+    normalize(row, cumulative, n_topics, total)
     return log(total) if unit == 1.0 else log(unit) + log(total)
 
 
-cdef void normalise(real* row, real* cumulative, Py_ssize_t n_topics, double total) noexcept nogil:
+cdef void normalize(real* row, real* cumulative, Py_ssize_t n_topics, double total) noexcept nogil:
     """Divide a row and its block sums by the total."""
     multiply_row(row, n_topics, <real>(1.0 / total))
     multiply_row(cumulative, (n_topics + BLOCK - 1) // BLOCK, <real>(1.0 / total))
@@ -229,5 +229,5 @@ cdef double gather_geometric_row(
     for k in range(n_topics):
         row[k] = <real>scratch[2 * n_topics + k]
     total = sum_blocks(row, given.prior, n_topics, cumulative)
-    normalise(row, cumulative, n_topics, total)
+    normalize(row, cumulative, n_topics, total)
     return top + log(total)

@@ -1,4 +1,4 @@
-// The documents of the chosen topic, with their words in the colours of topics.
+// The documents of the chosen topic, with their words in the colors of topics.
 
 const LONG_TEXT = 700;
 const MANY_WORDS = 60;
@@ -7,7 +7,7 @@ const documentList = byId("document-list");
 const legend = byId("legend");
 
 function marked(text, k) {
-  const mark = element("span", { class: `mark ${colourClass(k)}`, title: `Topic ${k}: ${titleOf(k)}` }, text);
+  const mark = element("span", { class: `mark ${colorClass(k)}`, title: `Topic ${k}: ${titleOf(k)}` }, text);
   mark.dataset.topic = k;
   return mark;
 }
@@ -44,7 +44,7 @@ function showDocument(d) {
   const facts = [entry.group, entry.period, counted(entry.tokens, "token")].filter((fact) => fact !== undefined);
   const proportions = entry.topics.map(([k, share]) => `${percent(share)} topic ${k}`).join(", ");
   const strip = element("span", { class: "strip", role: "img", "aria-label": proportions, title: proportions });
-  for (const [k, share] of entry.topics) strip.append(bar(colourClass(k), share));
+  for (const [k, share] of entry.topics) strip.append(bar(colorClass(k), share));
   const hasText = entry.text !== undefined;
   const body = element("div", { class: hasText ? "text" : "text bag", dir: "auto" });
   body.append(...(hasText ? markedText(entry) : markedWords(entry)));
@@ -78,10 +78,10 @@ function showDocument(d) {
 }
 
 function showLegend() {
-  const buttons = [...colours.keys()].map((k) => {
+  const buttons = [...colors.keys()].map((k) => {
     const button = element(
       "button",
-      { type: "button", class: colourClass(k), "aria-pressed": String(state.single === k) },
+      { type: "button", class: colorClass(k), "aria-pressed": String(state.single === k) },
       element("span", { class: "mark sample", "aria-hidden": "true" }, String(k)),
       element("span", { class: "name", dir: "auto" }, titleOf(k)),
     );
@@ -97,7 +97,7 @@ function showSingle() {
   for (const mark of documentList.querySelectorAll(".mark")) {
     mark.classList.toggle("single", Number(mark.dataset.topic) === state.single);
   }
-  [...colours.keys()].forEach((k, i) => legend.children[i].setAttribute("aria-pressed", String(state.single === k)));
+  [...colors.keys()].forEach((k, i) => legend.children[i].setAttribute("aria-pressed", String(state.single === k)));
 }
 
 function goToDocument(d) {

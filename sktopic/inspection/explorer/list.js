@@ -65,7 +65,7 @@ views.push((changed) => {
   for (const [other, row] of rows) {
     row.setAttribute("aria-selected", other === k);
     row.setAttribute("tabindex", other === k ? "0" : "-1");
-    row.className = colourClass(other);
+    row.className = colorClass(other);
   }
   showRow(rows.get(k));
   byId("topic-number").textContent = `Topic ${k}`;

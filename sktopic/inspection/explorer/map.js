@@ -68,7 +68,7 @@ function showOnMap() {
   circles.classList.toggle("marks-word", state.word !== null);
   marks.forEach((mark, k) => {
     const chosen = k === state.topic;
-    mark.setAttribute("class", `topic ${colourClass(k)}${chosen ? " chosen" : ""}${parts.has(k) ? " has-word" : ""}`);
+    mark.setAttribute("class", `topic ${colorClass(k)}${chosen ? " chosen" : ""}${parts.has(k) ? " has-word" : ""}`);
     mark.setAttribute("aria-selected", chosen);
     mark.setAttribute("tabindex", chosen ? "0" : "-1");
     mark.style.setProperty("--part", parts.has(k) ? parts.get(k) / 100 : 0);
@@ -137,7 +137,7 @@ function shortened(text, length) {
 }
 
 // The nearest topic in the direction of an arrow key.
-function neighbour(k, dx, dy) {
+function neighbor(k, dx, dy) {
   let best = null;
   let least = Infinity;
   places.forEach(({ x, y }, other) => {
@@ -155,7 +155,7 @@ circles.addEventListener("keydown", (event) => {
   if (!(event.key in DIRECTIONS)) return;
   event.preventDefault();
   event.stopPropagation();
-  const next = neighbour(state.topic, ...DIRECTIONS[event.key]);
+  const next = neighbor(state.topic, ...DIRECTIONS[event.key]);
   if (next !== null) {
     update({ topic: next });
     marks[next].focus();

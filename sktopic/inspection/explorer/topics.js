@@ -3,7 +3,7 @@
 const data = JSON.parse(byId("data").textContent);
 const { topics, words } = data;
 
-// How many topics of the documents at hand have a colour of their own beside the chosen one's.
+// How many topics of the documents at hand have a color of their own beside the chosen one's.
 const N_COLOURS = 7;
 
 // Topics by share, the largest first, and the place of each in this order.
@@ -49,8 +49,8 @@ function describe(k) {
   return `Topic ${k}, ${titleOf(k)}, ${percent(topics[k].share)} of tokens`;
 }
 
-// The number of the colour of each topic: 0 for the chosen one, then those it shares its documents with.
-let colours = new Map();
+// The number of the color of each topic: 0 for the chosen one, then those it shares its documents with.
+let colors = new Map();
 
 function assignColours() {
   const totals = new Map();
@@ -61,11 +61,11 @@ function assignColours() {
   }
   totals.delete(state.topic);
   const others = [...totals].sort((a, b) => b[1] - a[1]).slice(0, N_COLOURS).map(([k]) => k);
-  colours = new Map([state.topic, ...others].map((k, i) => [k, i]));
+  colors = new Map([state.topic, ...others].map((k, i) => [k, i]));
 }
 
-function colourClass(k) {
-  return colours.has(k) ? `colour-${colours.get(k)}` : "colour-none";
+function colorClass(k) {
+  return colors.has(k) ? `color-${colors.get(k)}` : "color-none";
 }
 
 views.push((changed) => {
