@@ -1,4 +1,4 @@
-"""A vocabulary that grows: words added to a fitted model."""
+"""Adding words to the vocabulary of a fitted model."""
 
 from collections import Counter
 from numbers import Integral
@@ -22,19 +22,18 @@ Model = TypeVar("Model", bound=BaseEstimator)
 
 @trains
 def add_features(self: Model, features: int | ArrayLike) -> Model:
-    """Add words to the vocabulary of the fitted model, behind those it has.
+    """Add words to the vocabulary of the fitted model, behind the known words.
 
-    X has columns for them from then on, in `partial_fit`, `transform` and all other methods. Of a new
-    word nothing is known: in every topic it weighs what topic_word_prior says of a word without tokens.
-    What is known of the other words does not change; their probabilities fall by what the new ones take.
-    Training the model on columns of zeros for these words from the start, with the same initial topics,
-    gives the same, bit for bit, where topic_word_prior is 0; otherwise their share of the prior
-    has had a part in the training.
+    From then on, X has columns for the new words in `partial_fit`, `transform` and all other methods. A new
+    word starts with the weight `topic_word_prior` in every topic. The probabilities of known words decrease
+    by the probability of the new words; nothing else about them changes. If topic_word_prior is 0, training
+    on columns of zeros for these words from the start, with the same initial topics, gives the same result
+    bit for bit. Otherwise their share of the prior would have affected that training.
 
     Parameters
     ----------
     features : int or array-like of str
-        Names of the new words, where X had names when the model was fitted; otherwise their number.
+        Names of the new words if the model was fitted to X with names, else their number.
 
     Returns
     -------
@@ -46,9 +45,9 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
     NotFittedError
         If the model is not fitted.
     TypeError
-        For a number where names are needed, or names where a number is.
+        If features is a number but names are needed, or the reverse.
     ValueError
-        For names that are there already or twice, which the message has, or a number below one.
+        If a name is known or repeated, which the message lists, or the number is below one.
     RuntimeError
         If another thread is training this object.
 
@@ -66,7 +65,7 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
         names = _new_names(features, known)
         n = len(names)
         setattr(grown, NAMES, np.concatenate([known, names]))
-    grown._check_settings()  # how much new words weigh is a parameter of some
+    grown._check_settings()  # a parameter may give the weight of new words
     grown._state = grown._method().grown(grown._state, n)
     grown.n_features_in_ = self.n_features_in_ + n
     take_over(self, grown)
@@ -106,7 +105,7 @@ def _new_names(features, known):
 
 
 def listed(names):
-    """The first names, for a message."""
+    """Return the first names, for a message."""
     names = [f"{name!r:.80}" for name in names]
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
     return ", ".join(names[:LISTED]) + more

@@ -56,14 +56,14 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         Largest number of topics that a batch may split. With learning_method='memoized', 0 means no splits,
         and other values mean no limit.
     move_acceptance : {'significant', 'any'}, default='significant'
-        Estimated gains of the bound that allow a move: at least two standard errors above zero, or any above
-        zero, as in the paper. Neither is better on all corpora. Ten passes over 1392 papers from 20 topics
-        end with 30, or with 61 and a score that is higher by 0.05 for 'any'. Over 2930 blog entries from 100
-        topics they end with 16, or with 11 and a score that is lower by 0.02.
+        Estimated gains of the bound that allow a move: two standard errors above zero ('significant'), or any
+        above zero ('any'), as in the paper. Neither is better on all corpora. Ten passes over 1392 papers
+        from 20 topics end with 30, or with 61 and a score that is higher by 0.05 for 'any'. Over 2930 blog
+        entries from 100 topics they end with 16, or with 11 and a score that is lower by 0.02.
     final_moves : bool, default=True
         Whether the last of several passes of `fit` holds topics fixed, sums up what merges and drops of small
-        topics would gain, and makes those that raise the bound. An early stop adds such a pass. The pass
-        (with learning_method='batch', its update) is repeated until no move raises the bound, mostly once or
+        topics would gain, and makes those that raise the bound. An early stop adds such a pass. It is
+        repeated (inside the pass with learning_method='batch') until no move raises the bound, mostly once or
         twice. `partial_fit` and the paper make no such moves.
     document_start : {'cold', 'warm', 'better'} or None, default=None
         Start of a document's inference with learning_method='batch' or 'memoized': equal shares of all topics

@@ -19,8 +19,8 @@ from sktopic.hdp._table_step import TableStep
 
 # topic_word_prior=None with moves. The number of topics is unknown then, so the value cannot depend on it.
 DEFAULT_TOPIC_WORD_PRIOR = 0.05
-# Sweeps over a document before those of doc_burn_in, with a window. After fewer sweeps, small topics remain in
-# documents where they do not belong, and seem superfluous.
+# Sweeps over a document before those of doc_burn_in, with a window. After fewer sweeps, small topics are
+# still in documents where they do not belong, and seem superfluous.
 MIXING_SWEEPS = 16
 
 
@@ -322,13 +322,13 @@ class HybridHDP(MinibatchHDPEstimator):
     def _check_sample_weight(self, sample_weight):
         if self.split_merge and sample_weight is not None:
             raise ValueError(
-                "sample_weight must be None with split_merge=True, because moves give each copy of a document "
-                "its own topics. Repeat the rows of X, or set split_merge=False."
+                "sample_weight must be None with split_merge=True: moves give each copy of a document its own "
+                "topics. Repeat the rows of X, or set split_merge=False."
             )
 
     def _check_lanes(self):
         if self.split_merge:
             raise ValueError(
-                "split_merge=True has no rule for lanes, because no lane sees a window of documents. Train in "
-                "lanes with split_merge=False, at the n_components_ of a fit to some documents."
+                "split_merge=True has no rule for lanes, because no lane sees a window of documents. Train "
+                "in lanes with split_merge=False, at the n_components_ of a fit to some documents."
             )
