@@ -322,8 +322,8 @@ class HybridHDP(MinibatchHDPEstimator):
     def _check_sample_weight(self, sample_weight):
         if self.split_merge and sample_weight is not None:
             raise ValueError(
-                "sample_weight must be None with split_merge=True: moves give each copy of a document its own "
-                "topics. Repeat the rows of X, or set split_merge=False."
+                "sample_weight must be None with split_merge=True: moves give each copy of a document its "
+                "own topics. Repeat the rows of X, or set split_merge=False."
             )
 
     def _check_lanes(self):
