@@ -375,7 +375,7 @@ def headers():
     yield {"topic_names": 1}, "no pairs of an identity and a name"
     yield {"topic_names": [[0, " "]]}, "no pairs of an identity and a name"
     yield {"topic_names": [[2**63, "a"]]}, "no pairs of an identity and a name"
-    yield {"topic_names": [[0, "a"], [0, "b"]]}, "name one twice"
+    yield {"topic_names": [[0, "a"], [0, "b"]]}, "name a topic twice"
     yield {"topic_names": [[0, "a"], [1, "a"]]}, "'a' for two topics"
     yield {"feature_names": ["a"]}, "has 1 names, for 25 features"
     yield {"feature_names": [1] * 25}, "must be a list of strings"

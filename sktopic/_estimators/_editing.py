@@ -187,7 +187,7 @@ def drop_topics(self: Model, topics: Sequence[int]) -> Model:
         numbers = _topics(topics, edited.n_components_)
         _check_distinct(numbers)
         if len(numbers) == edited.n_components_:
-            raise ValueError(f"topics={topics!r:.80} are all there are; one at least has to be left.")
+            raise ValueError(f"topics={topics!r:.80} is invalid: at least one topic must stay.")
         if numbers:
             _edit(edited, TopicEdit.dropping(edited.n_components_, numbers))
 
@@ -268,7 +268,7 @@ def _topics(topics, n_topics):
     numbers = list(topics)
     for k in numbers:
         if not isinstance(k, Integral) or isinstance(k, bool):
-            raise TypeError(f"{k!r:.80} is no number of a topic.")
+            raise TypeError(f"{k!r:.80} is not the number of a topic.")
         if not 0 <= k < n_topics:
             raise ValueError(f"there is no topic {k}: the model has topics 0 to {n_topics - 1}.")
     return [int(k) for k in numbers]
@@ -277,4 +277,4 @@ def _topics(topics, n_topics):
 def _check_distinct(numbers):
     twice = [k for i, k in enumerate(numbers) if k in numbers[:i]]
     if twice:
-        raise ValueError(f"topic {twice[0]} is there more than once.")
+        raise ValueError(f"topic {twice[0]} is repeated.")

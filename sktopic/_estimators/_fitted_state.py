@@ -30,7 +30,7 @@ def check_arrays(model):
     """Raise ValueError if arrays of the state differ from the declared types or sizes."""
     kind, state, n_features = model._state_class, model._state, getattr(model, "n_features_in_", None)
     if type(state) is not kind:
-        raise damaged(model, f"_state is {type(state).__name__}, no {kind.__name__}")
+        raise damaged(model, f"_state is {type(state).__name__}, not {kind.__name__}")
     if not isinstance(n_features, Integral):
         raise damaged(model, f"n_features_in_ is {n_features!r:.40}")
     for field, value in sizes_of(state).items():
@@ -67,7 +67,7 @@ def _fault_in(kind, layout, n_features):
         if found is None and name not in optional_fields(kind):
             found = "NoneType"
         if isinstance(found, str):
-            return f"_state.{name} is {found}, no array"
+            return f"_state.{name} is {found}, not an array"
         if found is not None and (found[0] != declared.dtype or not _fits(found[1], declared.axes, sizes)):
             wanted = ", ".join(
                 f"{size}={sizes[size]}" if size in sizes else str(size) for size in declared.axes

@@ -76,7 +76,7 @@ NOT_OF_AN_UPDATE = {
 def check_lanes(estimator):
     """Raise ValueError or TypeError for an estimator without a rule for lanes, with an alternative."""
     if not isinstance(estimator, TopicModel):
-        raise TypeError(f"{estimator!r:.80} is no topic model of sktopic.")
+        raise TypeError(f"{estimator!r:.80} is not a topic model of sktopic.")
     if not isinstance(estimator, MinibatchEstimator) or estimator._check_lanes is None:
         serves = "HybridHDP" if estimator._infers_number_of_topics else "OnlineEMLDA"
         raise ValueError(
@@ -91,7 +91,7 @@ def check_lanes(estimator):
     if estimator.components_init is not None:
         raise ValueError(
             "components_init has no rule for lanes: call partial_fit with some documents, which starts "
-            "from them, set components_init=None and go on with that model."
+            "from them, set components_init=None and continue with that model."
         )
     state = estimator._state
     has_entries = any(name.startswith("word_prior.entries") for name in arrays_of(state)) if state else False
@@ -371,7 +371,9 @@ def check_same_model(summary, identity):
 def _check_round(lanes, identity):
     """Raise ValueError unless LaneSums, sorted by lane, form one round."""
     if not lanes or [summary.lane for summary in lanes] != list(range(len(lanes))):
-        raise ValueError(f"the lanes {[s.lane for s in lanes]} are no round: each from 0 on is needed, once.")
+        raise ValueError(
+            f"the lanes {[s.lane for s in lanes]} are not a round: each number from 0 on is needed once."
+        )
     first = lanes[0]
     for summary in lanes:
         check_same_model(summary, identity)

@@ -74,7 +74,7 @@ def word_names(known_names, feature_names, n_features):
     if names.ndim == 0:  # for example a vectorizer, its vocabulary_ or X
         raise TypeError(
             f"feature_names is a {type(feature_names).__name__}; a list of the {n_features} words in the "
-            "order of the columns is allowed, as get_feature_names_out() of a vectoriser gives."
+            "order of the columns is allowed, as get_feature_names_out() of a vectorizer gives."
         )
     if names.shape != (n_features,):
         raise ValueError(

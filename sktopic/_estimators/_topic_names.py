@@ -48,9 +48,9 @@ def renamed(pairs, names, identities, prefix):
 def check_pairs(pairs):
     """Return pairs of identity and name from a file as a tuple; ValueError if they are invalid."""
     if type(pairs) is not list or not all(map(_is_pair, pairs)):
-        raise ValueError("its names of topics are no pairs of an identity and a name")
+        raise ValueError("its names of topics are not pairs of an identity and a name")
     if len({identity for identity, _ in pairs}) < len(pairs):
-        raise ValueError("its names of topics name one twice")
+        raise ValueError("its names of topics name a topic twice")
     _check_distinct([name for _, name in pairs])
     return tuple((identity, name) for identity, name in pairs)
 
@@ -92,7 +92,7 @@ def _check_name(name, topic, prefix):
     if not isinstance(name, str):
         raise TypeError(f"names has {name!r:.40} for topic {topic}; strings are allowed.")
     if not name.strip():
-        raise ValueError(f"names has {name!r} for topic {topic}; a name has characters that can be seen.")
+        raise ValueError(f"names has {name!r} for topic {topic}; a name needs visible characters.")
     encoded(name, "names")
     number = name.removeprefix(prefix)
     is_default = number != name and number.isdecimal()

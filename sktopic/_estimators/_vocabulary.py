@@ -79,7 +79,7 @@ def _number(features):
             "number of new words is needed."
         )
     if features < 1:
-        raise ValueError(f"features={features}: one new word at least is needed.")
+        raise ValueError(f"features={features} is invalid: must be at least 1.")
     return int(features)
 
 
@@ -87,20 +87,20 @@ def _new_names(features, known):
     if isinstance(features, (str, Integral)):
         raise TypeError(
             f"features={features!r:.80}: the model was fitted to X with names of columns, so that the names "
-            "of the new words are needed, in a list."
+            "of the new words are needed, as a list."
         )
     names = list(features)
     strange = [name for name in names if not isinstance(name, str)]
     if strange:
         raise TypeError(f"names of features are strings; {listed(strange)} are not.")
     if not names:
-        raise ValueError("features is empty: one new word at least is needed.")
+        raise ValueError("features is empty: must have at least one new word.")
     present = set(known).intersection(names)
     if present:
         raise ValueError(f"the model has these features already: {listed(n for n in names if n in present)}.")
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise ValueError(f"new features are there more than once: {listed(twice)}.")
+        raise ValueError(f"new features are repeated: {listed(twice)}.")
     return np.array([str(name) for name in names], dtype=object)
 
 

@@ -23,23 +23,22 @@ from sktopic._kernels.random._rng import combine_keys, uniforms
 from sktopic.hdp._moves import Move, best_first, make_moves, nearest_pairs
 from sktopic.hdp._window import TopicTokens, document_counts, joined, word_counts
 
-# What a move gains at least, in nats: one draw of the topics of tokens is not more precise.
+# Smallest gain of a move, in nats. One draw of the topics of tokens is not more precise.
 LEAST_GAIN = 5.0
-# Sweeps over the tokens of a topic that is tried to be split.
+# Number of sweeps over the tokens of a topic to be split.
 SPLIT_SWEEPS = 5
-# Topics that each is compared with.
+# Number of topics that each topic is compared with.
 MERGE_CANDIDATES = 2
-# Tokens of the largest topic that is tried to be dropped.
+# Largest topic that may be dropped, in tokens.
 LARGEST_DROPPED = 500
-# Documents of the corpus that one of the window stands for where topics are split, at most. Four times the
-# evidence lets topics that are not certain yet begin, which later windows may merge; all of the corpus would
-# let single documents be topics.
+# Splits: largest number of corpus documents per document of the window. Four times the evidence admits
+# uncertain topics, which later windows may merge. With the whole corpus, single documents would be topics.
 MOST_TIMES = 4.0
-# The least that is divided by.
+# Smallest divisor.
 SMALLEST = 1e-300
-# Share of the topic itself in what two sides start from, and rounds in which documents choose one.
+# Share of the whole topic in the start of two sides, and number of rounds in which documents choose a side.
 SMOOTHING, START_ROUNDS = 0.5, 3
-# Tells the streams of a topic apart.
+# Separates the random streams of a topic.
 START_KEY = 0x7374617274
 
 
@@ -153,7 +152,7 @@ class Judge:
             return words_of(slice(bounds[document], bounds[document + 1]))
 
         first = words_of_document(_drawn(u[0], lengths))
-        unlike = topic[tokens.word] / first[tokens.word]  # at most 1 / SMOOTHING, of words it does not have
+        unlike = topic[tokens.word] / first[tokens.word]  # at most 1 / SMOOTHING, for absent words
         second = words_of_document(_drawn(u[1], np.add.reduceat(weights * unlike, starts) ** 2))
         for _ in range(START_ROUNDS):
             votes = np.add.reduceat(tokens.size * np.log(second / first)[tokens.word], starts)
@@ -172,7 +171,7 @@ class Judge:
         counts = word_counts(topics, self.n_features)
         log_phi = counts.toarray() + self.topic_word_prior
         log_phi = np.log(log_phi / log_phi.sum(axis=1, keepdims=True))
-        return nearest_pairs(counts @ log_phi.T, MERGE_CANDIDATES)  # of row's words by column
+        return nearest_pairs(counts @ log_phi.T, MERGE_CANDIDATES)  # words of the row under the column
 
 
 def _drawn(u, weights):
@@ -382,7 +381,7 @@ class Others:
         starts, lengths = starts[order], lengths[order]
         mass, weights, total = self._mass(tokens.part(starts), there), tokens.weights(), 0.0
         for i in range(lengths[0]):
-            n = np.searchsorted(-lengths, -i)  # documents that have more
+            n = np.searchsorted(-lengths, -i)  # number of longer documents
             place = starts[:n] + i
             share = mass[:n] * self._phi[tokens.word[place]]
             likelihood = share.sum(axis=1)
