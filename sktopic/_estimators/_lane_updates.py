@@ -53,7 +53,7 @@ class LaneUpdate:
     added: np.ndarray | sp.csr_array
 
     def part_for(self, first, last):
-        """Return the part for the shard of words first to last - 1; its `words` are positions in the shard."""
+        """Return the part for the shard of words first to last - 1; its `words` are positions in it."""
         a, b = np.searchsorted(self.words, [first, last])
         return LaneUpdate(self.summary, self.words[a:b] - first, self.added[a:b])
 
