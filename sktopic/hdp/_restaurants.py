@@ -18,8 +18,8 @@ TABLE_KEY = 0x7461626C65
 WEIGHT_KEY = 0x776569676874
 # The number of added spare columns is a multiple of this.
 SPARE = 16
-# Smallest weight of a topic at the root. Kernels divide by weights, spare columns have zero, and gamma variates
-# of tiny concentrations underflow.
+# Smallest weight of a topic at the root. Kernels divide by weights, but spare columns have zero, and gamma
+# variates of tiny concentrations underflow.
 SMALLEST_WEIGHT = 1e-290
 
 
