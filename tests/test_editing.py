@@ -373,7 +373,7 @@ def test_edits_that_cannot_be_leave_the_model():
         (lambda: model.merge_topics(2), ValueError, "groups=2: lists of at least two topics"),
         (lambda: model.merge_topics([2, 3]), TypeError, "a list of numbers of topics"),
         (lambda: model.merge_topics([[0, 5]]), ValueError, "topic 5 is frozen"),
-        (lambda: model.drop_topics(range(6)), ValueError, "one at least has to be left"),
+        (lambda: model.drop_topics(range(6)), ValueError, "at least one topic must stay"),
         (lambda: model.drop_topics([0.0]), TypeError, "0.0 is not the number of a topic"),
         (lambda: model.drop_topics([True]), TypeError, "True is no number"),
         (lambda: model.drop_topics("01"), TypeError, "a list of numbers"),

@@ -38,8 +38,8 @@ class CollapsedGibbsHDP(SamplerEstimator):
         predict better at first.
     sampler : {'table_indicator', 'sparse_table_indicator', 'direct_assignment'}, default='table_indicator'
         Sampler of tokens. All three have the same stationary distribution. 'table_indicator' draws a topic
-        and whether a table is opened, with the exact weight M_k / (b0 + M) of M_k of M tables at the root.
-        'sparse_table_indicator' proposes from alias tables and corrects the draws. 'direct_assignment'
+        and whether a table is opened; a topic with M_k of M tables has the exact weight M_k / (b0 + M) at the
+        root. 'sparse_table_indicator' proposes from alias tables and corrects the draws. 'direct_assignment'
         alternates between topics given weights at the root, and tables and weights.
     topic_concentration : float or 'auto', default='auto'
         Concentration of the root process, from which topics come, in [1e-12, 1e12], b0 or gamma in the

@@ -61,10 +61,10 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         from 20 topics end with 30, or with 61 and a score that is higher by 0.05 for 'any'. Over 2930 blog
         entries from 100 topics they end with 16, or with 11 and a score that is lower by 0.02.
     final_moves : bool, default=True
-        Whether the last of several passes of `fit` holds topics fixed, sums up what merges and drops of small
-        topics would gain, and makes those that raise the bound. An early stop adds such a pass. It is
-        repeated (inside the pass with learning_method='batch') until no move raises the bound, mostly once or
-        twice. `partial_fit` and the paper make no such moves.
+        Whether the last of several passes of `fit` holds topics fixed, sums up the gains of merges and of
+        drops of small topics, and makes moves that raise the bound. An early stop adds such a pass. The pass
+        is repeated until no move raises the bound, mostly once or twice; with learning_method='batch', moves
+        are repeated inside it. `partial_fit` and the paper make no such moves.
     document_start : {'cold', 'warm', 'better'} or None, default=None
         Start of a document's inference with learning_method='batch' or 'memoized': equal shares of all topics
         ('cold'), the result of the last pass ('warm'), or both, keeping the better result ('better'). If
@@ -73,7 +73,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         Probabilities of words in topics when documents are inferred: exp E[log phi], as in mean-field
         inference, or E[phi], as in CVB0 [1]_. With 'mean', scores on texts are higher, by 0.01 to 0.40 nats
         per word, but 'geometric' is what the bound requires, and finds the number of distinct topics from
-        more starts. Training with learning_method='memoized' always takes 'geometric'.
+        more starts. `elbo` and training with learning_method='memoized' always take 'geometric'.
     topic_concentration : float or 'auto', default='auto'
         Concentration of the weights of topics, in [1e-12, 1e12], gamma in the literature. With 'auto' it is
         learned.

@@ -42,7 +42,8 @@ class HybridHDP(MinibatchHDPEstimator):
     ----------
     n_components : int, default=100
         Largest number of topics (truncation), K in the literature. With split_merge=True, number of random
-        topics at the start. `fit` may then add more (see Notes), and the number may become smaller or larger.
+        topics at the start; `fit` may raise it to the number that the concentrations lead to expect, at most
+        1000. The number may then become smaller or larger.
     sampler : {'collapsed', 'sparse_table_indicator', 'table_indicator'}, default='collapsed'
         Sampler of documents. All draw topics from the same distribution. 'collapsed' sums the tables out and
         uses expected counts. The others draw table indicators: 'sparse_table_indicator' visits the document's
@@ -175,10 +176,10 @@ class HybridHDP(MinibatchHDPEstimator):
     - Root and topic_concentration: learned from documents that `fit` sees for the first time, and in the
       first 100 updates; with split_merge=True, always.
     - split_merge=True, given concentrations, several passes: `fit` keeps the topics of up to 2 ** 22 tokens,
-      at some 60 bytes each, and samples them in one thread. On KOS the number of topics is near that of long
-      chains of `CollapsedGibbsHDP`, on NIPS some 15 % above.
+      at some 60 bytes each, and samples large batches in one thread. On KOS the number of topics is near that
+      of long chains of `CollapsedGibbsHDP`, on NIPS some 15 % above.
     - split_merge=True otherwise: a window of documents judges moves, with up to 32 bytes per token in the
-      fitted state. This finds about a third of the topics.
+      fitted state. Training finds about a third of these topics.
     - Departures from the paper: all n_components topics exist at the root (no equation 17); a first sweep
       seats tokens in order; concentrations are learned; the root takes the step size of ten updates later,
       but none in the first update (equation 22); only common words get alias tables.
