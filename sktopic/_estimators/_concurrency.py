@@ -129,8 +129,7 @@ def trains(method: Method) -> Method:
 def fits(method: Method) -> Method:
     """`trains` for methods that fit from scratch: an Exception restores the earlier fitted state.
 
-    References keep the earlier state, because a fit creates its own arrays. KeyboardInterrupt does not
-    restore it.
+    A fit creates its own arrays, so references keep the earlier state. KeyboardInterrupt does not restore it.
     """
 
     @wraps(method)
@@ -214,9 +213,8 @@ def take_over(model, other):
 def snapshot(model):
     """Return an estimator with the present fitted state, which does not change while it is read.
 
-    It shares the arrays, unless another thread trains the estimator and changes them in place. A training
-    call that begins while a snapshot is in use copies the arrays. In the training thread, a snapshot is valid
-    until training continues.
+    It shares the arrays, unless another thread trains the estimator. A training call that begins while a
+    snapshot is in use copies them. In the training thread, a snapshot is valid until training continues.
     """
     guard = _guard_of(model)
     with guard.changing:
@@ -271,8 +269,8 @@ def _is_unchanging(value):
 def kept_answering(model, prepare):
     """Return prepare() of the present state, computed once per state.
 
-    The result has the attributes ``model``, a snapshot, and ``settings``, a dict of its parameters. It is not
-    cached if these might change inside, or if an attribute might refer to the model.
+    The result has the attributes ``model`` (a snapshot) and ``settings`` (a dict of parameters). It is not
+    cached if these might change inside, or refer to the model.
     """
     guard = _guard_of(model)
     with guard.changing:

@@ -108,11 +108,10 @@ class TopicEdit:
 def merge_topics(self: Model, groups: Iterable[Sequence[int]]) -> Model:
     r"""Merge groups of topics of the fitted model into one topic each.
 
-    A merged topic takes the place and the name of the first topic of its group. Its statistics and its
-    parameter of the documents' prior are sums. The other topics move up in order. ``n_components_`` is the
-    new number, and training continues with it. The parameter n_components does not change:
-    `sklearn.base.clone` and `fit` start from it, without the edits. Samplers of a corpus do not store tokens
-    between calls, so tokens of merged topics stay together.
+    A merged topic takes the place and the name of the first topic of its group; its statistics and its
+    parameter of the documents' prior are sums. The other topics move up in order. Training continues with
+    ``n_components_`` topics. `fit` and `sklearn.base.clone` start from the unchanged parameter n_components,
+    without the edits. Samplers of a corpus do not store tokens between calls, so merged tokens stay together.
 
     Parameters
     ----------
@@ -157,11 +156,9 @@ def drop_topics(self: Model, topics: Sequence[int]) -> Model:
     r"""Drop topics of the fitted model.
 
     Their statistics are deleted, and the other topics move up in order. `transform` gives their share of a
-    document to the other topics. ``n_components_`` is the new number, and training continues with it. The
-    parameter n_components does not change: `sklearn.base.clone` and `fit` start from it. Training may learn
-    the dropped theme again if new documents contain it, and methods that add or reuse topics may learn a
-    similar topic. Samplers of a corpus do not store documents of earlier calls: tokens of dropped topics
-    leave the counts.
+    document to the other topics. Training continues with ``n_components_`` topics, and may learn a similar
+    topic again if new documents contain the theme. `fit` and `sklearn.base.clone` start from the unchanged
+    parameter n_components. In samplers of a corpus, the tokens of dropped topics leave the counts.
 
     Parameters
     ----------

@@ -1,17 +1,17 @@
 """Lanes: mini-batches that are processed in parallel from the same state, and merged.
 
-A round has L lanes. Each lane processes H mini-batches in order. It adds their counts to its own copy of the
-statistics of the words in its documents. All other learned values stay unchanged. A merge is then one
-ordinary update: its counts are those of all lanes (`LaneCounts`), and its step size is that of H updates
-(`step_size`). With one update per lane, the result equals one update by all documents, up to rounding.
+A round has L lanes. Each processes H mini-batches in order, and adds their counts to its own copy of the
+statistics of its words; other learned values do not change. A merge is one ordinary update with the counts of
+all lanes (`LaneCounts`) and the step size of H updates (`step_size`). With one update per lane, the result
+equals one update by all documents, up to rounding.
 
-The functions are pure and independent of the caller. The rows of words may be split into independent shards.
-A small `RoundStart` holds everything else.
+The functions are pure. The rows of words may be split into independent shards, and a small `RoundStart` holds
+everything else.
 
-A method has a rule for lanes (`LaneMethod`) if its statistics have a `LinearUpdate`. An update may learn
-other values only from the BatchCounts of all documents together (numbers and prior statistics), from totals
-of topics and, for a learned prior of topics, from a mean over all words. Classes of estimators that allow
-lanes define `_check_lanes`, which rejects options that break this rule.
+A method has a rule for lanes (`LaneMethod`) if its statistics have a `LinearUpdate`. It may learn other
+values only from the BatchCounts of all documents together (numbers and prior statistics), totals of topics
+and, for a learned prior of topics, a mean over all words. Estimators that allow lanes define `_check_lanes`,
+which rejects options that break this rule.
 """
 
 import json

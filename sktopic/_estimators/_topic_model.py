@@ -280,17 +280,16 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file for `sktopic.load`.
 
-        The file is a zip archive of .npy arrays and a JSON header, without pickle. It contains the
-        parameters, all that training has set, the feature names and the container of `set_output`, but no
-        callbacks. A loaded model gives the same results, and continues training in the same way, to the last
-        bit.
+        The file is a zip archive of .npy arrays and a JSON header, without pickle. A loaded model gives the
+        same results and continues training in the same way, to the last bit. The file also has the feature
+        names and the container of `set_output`, but no callbacks.
 
         Parameters
         ----------
         path : str or path-like
-            The file. An existing file is replaced in one step, when the new file is complete and on the disk.
-            After an error, Ctrl-C or a power cut, either the old or the new file is there. Processes that
-            have the old file open or mapped keep reading it.
+            The file. An existing file is replaced in one step: after an error, Ctrl-C or a power cut, either
+            the old or the complete new file is there. Processes that have the old file open or mapped keep
+            reading it.
 
         Raises
         ------

@@ -22,13 +22,12 @@ Model = TypeVar("Model", bound=BaseEstimator)
 
 @trains
 def add_features(self: Model, features: int | ArrayLike) -> Model:
-    """Add words to the vocabulary of the fitted model, behind the known words.
+    """Add words to the vocabulary of the fitted model, after the known words.
 
-    From then on, X has columns for the new words in `partial_fit`, `transform` and all other methods. A new
-    word starts with the weight `topic_word_prior` in every topic. The probabilities of known words decrease
-    by the probability of the new words; nothing else about them changes. If topic_word_prior is 0, training
-    on columns of zeros for these words from the start, with the same initial topics, gives the same result
-    bit for bit. Otherwise their share of the prior would have affected that training.
+    From then on, X has columns for the new words in all methods. A new word starts with the weight
+    `topic_word_prior` in every topic. The probabilities of known words decrease by the probability of the new
+    words; nothing else changes. If topic_word_prior is 0, the result is bit for bit that of training with
+    columns of zeros for these words from the start, with the same initial topics.
 
     Parameters
     ----------

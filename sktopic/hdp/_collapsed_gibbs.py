@@ -23,10 +23,10 @@ MOST_PROPOSALS = 1000
 class CollapsedGibbsHDP(SamplerEstimator):
     """Hierarchical Dirichlet process by collapsed Gibbs sampling of a corpus in memory.
 
-    The sampler is a Markov chain over the topics of all tokens and the tables of all documents. Its
-    stationary distribution is the exact posterior, so topics appear and vanish, and their number has no upper
-    bound. Moves that split and merge topics reduce the dependence on the initial number. Choose this model to
-    estimate the number of topics of a corpus in memory. The online methods predict as well after less time.
+    A Markov chain over the topics of tokens and the tables of documents samples the exact posterior. The
+    number of topics has no upper bound. Moves that split and merge topics reduce the dependence on the
+    initial number. Choose this model to estimate the number of topics of a corpus in memory; the online
+    methods predict as well after less time.
 
     Read more in :doc:`/guide/hdp`.
 
@@ -89,8 +89,8 @@ class CollapsedGibbsHDP(SamplerEstimator):
         Expected weights at the root given the tables: M_k / (b0 + M). They sum to less than one; the rest
         belongs to new topics.
     topic_ids_ : ndarray of shape (n_components_,), int
-        Identity of each topic, which it keeps as long as it has tokens, also in later calls of `partial_fit`.
-        If a topic is split or two are merged, the larger keeps its identity. Topics are sorted by identity.
+        Identity of each topic, ascending, kept as long as it has tokens, also in later calls of
+        `partial_fit`. If a topic is split or two are merged, the larger keeps its identity.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions: ``doc_concentration_ * topic_weights_``.
     topic_concentration_, doc_concentration_ : float
@@ -106,8 +106,8 @@ class CollapsedGibbsHDP(SamplerEstimator):
     topic_names_ : ndarray of shape (n_components_,)
         Names of the topics, only once `sktopic.inspection.name_topics` was called.
     log_likelihood_ : ndarray of shape (n_evaluations,)
-        Log joint probability, in nats, of the words, topics and tables of the documents of the last call of
-        `fit` or `partial_fit`, given earlier documents. One entry after every evaluate_every sweeps.
+        Log joint probability of words, topics and tables of the last call's documents given earlier ones, in
+        nats, after every evaluate_every sweeps.
     n_components_trace_ : ndarray of shape (n_evaluations,), int
         Number of topics at the same sweeps.
     n_iter_ : int
@@ -122,17 +122,13 @@ class CollapsedGibbsHDP(SamplerEstimator):
 
     Notes
     -----
-    The model is the last draw. A mean over draws is not defined, because their topics differ. To check
-    convergence, compare log_likelihood_ and n_components_trace_ of a chain from few topics and a chain from
-    many.
-
-    - Cost: all tokens of a word are visited in succession, so the weights of all topics are known and change
-      in two places when a token moves. A token costs a scan of its document's topics. 'table_indicator' also
-      searches sums over sixteen topics. 'sparse_table_indicator' is slower in measurements.
+    - The model is the last draw, because topics of different draws do not correspond. To check convergence,
+      compare log_likelihood_ and n_components_trace_ of chains from few topics and from many.
+    - Cost: a token needs a scan of its document's topics, and with 'table_indicator' a search among sums over
+      sixteen topics. 'sparse_table_indicator' is slower in measurements.
     - `partial_fit` samples new documents given the present counts. It never moves documents of earlier calls,
       and never splits or merges their topics.
-    - A count c becomes tokens as in `OnlineEMLDA`, and each token is one customer of its restaurant. The
-      sampler is exact for integer counts up to 64.
+    - Counts become tokens as in `OnlineEMLDA`. The sampler is exact for integer counts up to 64.
     - There is no ``sample_weight`` (see `~sktopic.lda.CollapsedGibbsLDA`): repeat rows instead.
 
     References

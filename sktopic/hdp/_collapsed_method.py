@@ -35,8 +35,7 @@ from sktopic.hdp._root import log_root
 # Separate the random streams of one seed.
 CONCENTRATION_KEY = 0x636F6E63
 SPLIT_MERGE_KEY = 0x73706C6974
-# Words in fewer documents do not gain from alias tables. A table with the current token would change the
-# stationary distribution. The documents of a word thus form three blocks; a block uses a table of the others.
+# Words in fewer documents do not gain from alias tables (see _kernels.hdp._gibbs).
 COMMON = 64
 # Number of restricted sweeps before a split is proposed.
 LAUNCH_SWEEPS = 4

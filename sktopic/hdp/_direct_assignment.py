@@ -57,9 +57,9 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         and other values mean no limit.
     move_acceptance : {'significant', 'any'}, default='significant'
         Estimated gains of the bound that allow a move: two standard errors above zero ('significant'), or any
-        above zero ('any'), as in the paper. Neither is better on all corpora. Ten passes over 1392 papers
-        from 20 topics end with 30, or with 61 and a score that is higher by 0.05 for 'any'. Over 2930 blog
-        entries from 100 topics they end with 16, or with 11 and a score that is lower by 0.02.
+        above zero ('any'), as in the paper. Ten passes over 1392 papers from 20 topics end with 30, or with
+        61 and a score that is higher by 0.05 for 'any'. Over 2930 blog entries from 100 topics they end with
+        16, or with 11 and a score that is lower by 0.02.
     final_moves : bool, default=True
         Whether the last of several passes of `fit` holds topics fixed, sums up the gains of merges and of
         drops of small topics, and makes moves that raise the bound. An early stop adds such a pass. The pass

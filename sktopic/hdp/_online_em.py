@@ -14,13 +14,12 @@ from sktopic.hdp._online_em_method import MOST_BIRTHS, GrowingOnlineEM, GrowingS
 class OnlineEMHDP(MinibatchHDPEstimator):
     """Hierarchical Dirichlet process by online EM with local Gibbs sampling (G-OEM).
 
-    Topics and their weights are parameters that are learned as in `OnlineEMLDA`, and documents are Gibbs
-    sampled. A token may be drawn to a new topic, in which all words are equally probable; the model then adds
-    that topic. Choose this model to follow a stream with a growing model.
+    Topics and their weights are learned as in `OnlineEMLDA`, and documents are Gibbs sampled. If tokens are
+    drawn to a new topic, in which all words are equally probable, the model adds it. Choose this model to
+    follow a stream with a growing model.
 
-    Topics never merge, and new documents keep adding topics, so their number is no estimate. Five passes over
-    2930 blog entries end with about 250 topics from 2 and with 280 from 100; fifteen passes from 2 end with
-    390.
+    Topics never merge and are born as long as documents arrive, so their number is no estimate. Five passes
+    over 2930 blog entries end with about 250 topics from 2 and with 280 from 100, fifteen from 2 with 390.
 
     Read more in :doc:`/guide/hdp`.
 
@@ -32,15 +31,15 @@ class OnlineEMHDP(MinibatchHDPEstimator):
         Concentration of the weights of topics, in [1e-12, 1e12], alpha in the paper. A new topic gets a
         Beta(1, topic_concentration) share of the remaining weight.
     doc_concentration : float, default=10.0
-        Concentration of the documents' proportions, in [1e-12, 1e12], b in the paper. New topics are proposed
-        with the part of it that the learned parameters of the proportions leave. This part is at least the
-        share topic_concentration / (topic_concentration + documents seen).
+        Concentration of the documents' proportions, in [1e-12, 1e12], b in the paper. New topics get the part
+        that the learned parameters of the proportions leave, at least the share topic_concentration /
+        (topic_concentration + documents seen).
     max_births : int or None, default=None
         Largest number of topics that a batch may add. If None, all topics that tokens are drawn to, up to
         1000.
     min_birth_tokens : float, default=2.0
-        Expected tokens that a new topic needs in its batch, >= 0; other new topics are forgotten. With 0 one
-        drawn token is enough, as in the paper. This makes half as many topics again and predicts no better.
+        Expected tokens that a new topic needs in its batch to be added, >= 0. With 0 one drawn token is
+        enough, as in the paper, which makes half as many topics again and predicts no better.
     topic_word_prior : float or None, default=None
         Pseudo-count of every word in every topic, >= 0, added when topics are read. If None, 0.02.
     learning_decay : float, default=0.65
@@ -132,12 +131,9 @@ class OnlineEMHDP(MinibatchHDPEstimator):
 
     Notes
     -----
-    - New topics: the statistics have spare columns without tokens, which a document step treats as further
-      topics. Their weights break off the remaining weight by Beta(1, topic_concentration) sticks, drawn for
-      each batch. The last column has all that remains. If a token is drawn to it, the batch is sampled again
-      with twice as many columns.
-    - The draws of a spare column in a batch make one topic across documents, which begins with the weight of
-      the column.
+    - Births: spare columns without tokens act as new topics in a document step. If a token is drawn to the
+      last column, the batch is sampled again with twice as many. The draws of a column in a batch make one
+      topic.
     - Cost: a batch with births copies the statistics.
     - Departures from the paper: the paper adds every topic that a token is drawn to, and reserves no weight
       for new topics. Its births end when the learned parameters of the proportions sum to doc_concentration.

@@ -19,21 +19,20 @@ MOST_ATOMS = 10_000
 class OnlineVariationalHDP(MinibatchHDPEstimator):
     """Hierarchical Dirichlet process by online variational inference with stick-breaking.
 
-    The weights of topics in the corpus come from a stick-breaking process. Each document has another one,
-    whose atoms stand for topics of the corpus. All have mean-field posteriors, and each mini-batch takes a
-    natural gradient step on the evidence lower bound. In the literature this is oHDP, oHDP-CRF or SMF-HDP;
-    gensim's `HdpModel` is the same model. Choose it for its bound, or to compare with gensim.
+    The weights of topics come from a stick-breaking process. Each document has another one, whose atoms stand
+    for topics. Each mini-batch takes a natural gradient step on the evidence lower bound of mean-field
+    posteriors. In the literature this is oHDP, oHDP-CRF or SMF-HDP; gensim's `HdpModel` is the same model.
+    Choose it for its bound, or to compare with gensim.
 
     Read more in :doc:`/guide/hdp`.
 
     Parameters
     ----------
     n_components : int, default=300
-        Largest number of topics, which is the truncation of the corpus' stick-breaking process, K in the
-        literature.
+        Largest number of topics (truncation of the corpus' stick-breaking process), K in the literature.
     doc_n_components : int, default=20
-        Largest number of topics in a document, which is the truncation of the documents' stick-breaking
-        processes, T in the literature. Time is proportional to it.
+        Largest number of topics in a document (truncation of the documents' stick-breaking processes), T in
+        the literature. Time is proportional to it.
     topic_concentration : float, default=1.0
         Concentration of the corpus' stick-breaking process, in [1e-6, 1e6], gamma in the literature. Larger
         values spread the corpus over more topics.
@@ -132,16 +131,15 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     Notes
     -----
     - Cost: an iteration over a document takes at most 2 * distinct words * n_components * doc_n_components
-      operations. It takes far fewer when topics have different words.
+      operations, and far fewer when topics have different words.
     - Memory: 8 bytes * n_features * n_components. For each document of a batch, add 8 bytes *
       doc_n_components * (n_components + distinct words).
     - Randomness: only the initial topics and the order of documents are random.
     - Larger batches help more than in LDA: a topic without atoms in a batch loses weight and recovers slowly.
-    - `transform` gives expected proportions over the topics in use, divided by their sum.
-    - Departures from the paper: before each step, topics are sorted by their atoms instead of their tokens,
-      and atoms by their tokens, because this order has the highest bound. Inference of a document starts from
-      the topics that ten iterations of LDA's inference find most present, one atom each. Equal shares, as in
-      the authors' program, end at lower bounds. Documents without words have no atoms.
+    - Departures from the paper: before each step, topics are sorted by their atoms, and atoms by their
+      tokens, because this order has the highest bound. Inference of a document starts from one atom for each
+      of the topics most present after ten iterations of LDA's inference. Equal shares, as in the authors'
+      program, end at lower bounds. Documents without words have no atoms.
 
     References
     ----------

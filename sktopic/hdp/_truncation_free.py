@@ -12,10 +12,10 @@ from sktopic.hdp._truncation_free_method import StickState, TruncationFree
 class TruncationFreeHDP(MinibatchHDPEstimator):
     """Hierarchical Dirichlet process without truncation (VarGibbs in the literature).
 
-    Topics have Dirichlet posteriors, and their weights come from sticks with Beta posteriors. The topics of
-    each mini-batch are Gibbs sampled, and tokens may be drawn to any number of new topics. Choose this model
-    to compare with the literature. Its number of topics depends on the start, because tokens seldom leave old
-    topics for a new one; `DirectAssignmentHDP` estimates the number.
+    Topics have Dirichlet posteriors, and their weights come from sticks with Beta posteriors. Each mini-batch
+    is Gibbs sampled, and may add any number of topics. Choose this model to compare with the literature. Its
+    number of topics depends on the start, because tokens seldom leave old topics for a new one; use
+    `DirectAssignmentHDP` to estimate the number.
 
     Read more in :doc:`/guide/hdp`.
 
@@ -119,16 +119,15 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
 
     Notes
     -----
-    - A batch is one chain that sees its own tokens and those of earlier documents in the topics (locally
-      collapsed). With one batch and one pass, it is direct assignment sampling of the exact posterior.
+    - A batch is one chain that sees its own tokens in the topics (locally collapsed). With one batch and one
+      pass, it is direct assignment sampling of the exact posterior. Topics that end a batch without tokens
+      are not counted.
     - Sampling uses one thread; n_jobs is for `transform` and `score`.
-    - Tokens drawn to a topic that is empty at the end of the batch are not counted.
     - Departure from the paper: while a batch is sampled, the tables of the corpus are scaled down to the size
       of the batch. A new topic then has a share of about topic_concentration / (topic_concentration + tables
-      of a batch). With the tables of the corpus, births would stop after the first batch. Most births are
-      still in the first pass.
-    - When sticks Beta(a, b) are sampled, the exponent in their density is b - 1; the paper prints b - alpha.
-      New topics of a batch follow the distribution of weights without truncation.
+      of a batch). Without scaling, births would stop after the first batch. Most are still in the first pass.
+    - The density of a stick Beta(a, b) has the exponent b - 1, which the paper prints as b - alpha. New
+      topics of a batch follow the distribution of weights without truncation.
     - There is no ``sample_weight`` (see `~sktopic.lda.CollapsedGibbsLDA`): repeat rows instead.
 
     References
