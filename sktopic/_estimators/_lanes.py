@@ -8,10 +8,10 @@ equals one update by all documents, up to rounding.
 The functions are pure. The rows of words may be split into independent shards, and a small `RoundStart` holds
 everything else.
 
-A method has a rule for lanes (`LaneMethod`) if its statistics have a `LinearUpdate`. It may learn other
-values only from the BatchCounts of all documents together (numbers and prior statistics), totals of topics
-and, for a learned prior of topics, a mean over all words. Estimators that allow lanes define `_check_lanes`,
-which rejects options that break this rule.
+A method has a rule for lanes (`LaneMethod`) if its statistics have a `LinearUpdate`. Other learned values may
+depend only on the BatchCounts of all documents together (numbers and prior statistics) and on totals of
+topics. A learned prior of topics may also use a mean over all words. Estimators that allow lanes define
+`_check_lanes`, which rejects options that break this rule.
 """
 
 import json
@@ -251,7 +251,7 @@ def local_update(start, words, rows, batches, lane, dtype=np.float64, at=None):
     words : (n_words,) words of its documents, ascending
     rows : (n_rows, n_topics) rows after the last merge, which include those of words; not changed
     batches : csr_arrays of documents, with positions in words as columns. The very first round allows only
-    one.
+        one.
     lane : number of the lane
     dtype : float64 or float32, the type of the result
     at : (n_words,) positions of the words in rows. If None, rows are those of words, in order.

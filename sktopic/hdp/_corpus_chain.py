@@ -25,7 +25,7 @@ class Visit:
     rows : (n_documents,) positions of the documents
     words : (n_words,) their words
     topics : RootTopics of the whole corpus: tokens of these words, all tokens, and tables as root. The ids
-    are -1 for new topics, else 0.
+        are -1 for new topics, else 0.
     clumps : (n_clumps,) positions of their clumps in the corpus
     z, lists : of these documents, as of CorpusChain
     """

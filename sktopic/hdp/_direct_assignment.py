@@ -72,8 +72,8 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     topic_expectation : {'geometric', 'mean'}, default='geometric'
         Probabilities of words in topics when documents are inferred: exp E[log phi], as in mean-field
         inference, or E[phi], as in CVB0 [1]_. With 'mean', scores on texts are higher, by 0.01 to 0.40 nats
-        per word, but 'geometric' is what the bound requires, and finds the number of distinct topics from
-        more starts. `elbo` and training with learning_method='memoized' always take 'geometric'.
+        per word. The bound requires 'geometric', which finds the number of distinct topics from more starts.
+        `elbo` and training with learning_method='memoized' always take 'geometric'.
     topic_concentration : float or 'auto', default='auto'
         Concentration of the weights of topics, in [1e-12, 1e12], gamma in the literature. With 'auto' it is
         learned.

@@ -149,9 +149,7 @@ class HybridTopics(HDPMethod):
         total_weight = self.root_weights(state, update.total_samples).sum()
         is_first = state.n_topic_updates == 0
         words = self.entered(state, counts, update, workers)
-        if not is_first and self._learns_root(
-            state, update
-        ):  # the first batch was inferred with random topics
+        if not is_first and self._learns_root(state, update):  # the first batch had random topics
             statistics = counts.expected.prior_statistics()
             tables = statistics.topic_gains / counts.n_documents
             growth = total_weight * statistics.total_gain / counts.n_documents

@@ -136,6 +136,7 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
       doc_n_components * (n_components + distinct words).
     - Randomness: only the initial topics and the order of documents are random.
     - Larger batches help more than in LDA: a topic without atoms in a batch loses weight and recovers slowly.
+    - `transform` gives expected proportions over the topics in use, divided by their sum.
     - Departures from the paper: before each step, topics are sorted by their atoms, and atoms by their
       tokens, because this order has the highest bound. Inference of a document starts from one atom for each
       of the topics most present after ten iterations of LDA's inference. Equal shares, as in the authors'

@@ -32,7 +32,7 @@ class Root(State):
     Attributes
     ----------
     tables : (n_topics,) mean number of tables of each topic in a document
-    growth : mean derivative of a document's number of tables with respect to the concentration
+    growth : mean growth of a document's number of tables with the concentration
     """
 
     tables: np.ndarray = array(np.float64, "topics", merge=total)

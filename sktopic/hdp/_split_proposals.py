@@ -23,7 +23,7 @@ class Parts:
     columns : (n_parts, n_words) expected tokens of the parts in these documents, by weight
     weights : (n_parts,) their weights, which sum to that of the topic
     gain : gain of the documents' bound over the undivided topic, if they are the corpus; log p(beta) is left
-    out
+        out
     """
 
     columns: np.ndarray
@@ -74,7 +74,7 @@ def divide_cells(cells, n_documents, log_words, weights, concentration):
     -------
     tokens : (n_cells, n_parts), whose sums are those of the cells
     mixing : (n_documents,) gain of the entropy of the tokens' topics: sums over cells of c log c - sum over
-    parts of c_p log c_p
+        parts of c_p log c_p
     """
     mixing = np.zeros(n_documents)
     tokens = kernel.divide_cells(

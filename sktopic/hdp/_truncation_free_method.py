@@ -79,7 +79,7 @@ class BatchChain:
     counts : (n_words, n_known) expected tokens of the words of the batch in topics of the corpus
     totals : (n_known,) sums of these over all words
     sticks : (2, n_known) parameters a and b of the sticks' Beta posteriors, to which the tables of the batch
-    are added
+        are added
     settings : SweepSettings
 
     Attributes

@@ -128,8 +128,8 @@ class BatchTopics:
         """Estimate the sum of the documents' changes over the corpus, and its standard error.
 
         tokens, total : (n_documents,) values to which the changes are roughly proportional, and their sum
-        over the corpus. The ratio varies less than the changes do. If None, documents, of which the corpus
-        has scale times as many.
+            over the corpus. The ratio varies less than the changes do. If None, documents, of which the
+            corpus has scale times as many.
         """
         batch, n = self.batch, self.batch.total_weight
         tokens, total = (np.ones(len(change)), self.scale * n) if tokens is None else (tokens, total)
@@ -201,7 +201,7 @@ def merge_gain(topics, one, other, mixing):
     -------
     gain : in nats
     unseen : correction for other tokens of the topics in the corpus. Without it, a topic that the batch lacks
-    would seem superfluous.
+        would seem superfluous.
     error : standard error of both together
     """
     union = one.part.joined(other.part)

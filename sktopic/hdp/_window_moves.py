@@ -195,7 +195,7 @@ class WindowMoves:
     judge : Judge
     key : of the random streams
     times : number of documents of the corpus per document of the window. Merges and drops use the evidence of
-    all, splits that of at most MOST_TIMES.
+        all, splits that of at most MOST_TIMES.
 
     Attributes
     ----------
