@@ -375,9 +375,9 @@ def test_edits_that_cannot_be_leave_the_model():
         (lambda: model.merge_topics([[0, 5]]), ValueError, "topic 5 is frozen"),
         (lambda: model.drop_topics(range(6)), ValueError, "at least one topic must stay"),
         (lambda: model.drop_topics([0.0]), TypeError, "0.0 is not the number of a topic"),
-        (lambda: model.drop_topics([True]), TypeError, "True is no number"),
+        (lambda: model.drop_topics([True]), TypeError, "True is not the number"),
         (lambda: model.drop_topics("01"), TypeError, "a list of numbers"),
-        (lambda: model.freeze_topics([0, 0]), ValueError, "more than once"),
+        (lambda: model.freeze_topics([0, 0]), ValueError, "topic 0 is repeated"),
         (lambda: model.set_params(n_components=5).partial_fit(X), ValueError, "differs from the 6 topics"),
     ]:
         with pytest.raises(error, match=message):
