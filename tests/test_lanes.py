@@ -370,7 +370,7 @@ def test_many_numbers_of_single_precision_are_merged():
         (CollapsedGibbsLDA(), ValueError, "CollapsedGibbsLDA cannot be trained.*Take OnlineEMLDA instead"),
         (OnlineVariationalHDP(), ValueError, "OnlineVariationalHDP cannot .*Take HybridHDP instead"),
         (OnlineEMLDA(n_components=0), ValueError, "n_components"),
-        (LinearRegression(), TypeError, "is no topic model"),
+        (LinearRegression(), TypeError, "is not a topic model"),
     ],
 )
 def test_what_has_no_rule_is_refused(model, error, message):
@@ -420,7 +420,7 @@ def test_wrong_arguments_are_refused():
         local_update(model, X[:10], lane=0, dtype="float16")
     updates = [local_update(model, X[10 * lane :][:10], lane=lane) for lane in range(3)]
     for some in ([], updates[1:], [*updates, updates[0]]):
-        with pytest.raises(ValueError, match="are no round"):
+        with pytest.raises(ValueError, match="are not a round"):
             merge_updates(model, some)
     merged = merge_updates(model, updates)
     with pytest.raises(

@@ -142,11 +142,11 @@ def test_names_are_needed_where_there_were_names():
     model = OnlineEMLDA(n_components=3, random_state=0).fit(frame)
     for wrong, error, message in [
         (["new", "word 3", "word 5"], ValueError, "already: 'word 3', 'word 5'"),
-        (["new", "newer", "new"], ValueError, "more than once: 'new'"),
-        ([], ValueError, "one new word at least"),
+        (["new", "newer", "new"], ValueError, "repeated: 'new'"),
+        ([], ValueError, "at least one new word"),
         (["new", 3], TypeError, "3 are not"),
         (2, TypeError, "names of the new words"),
-        ("new", TypeError, "in a list"),
+        ("new", TypeError, "as a list"),
     ]:
         state = fingerprint(vars(model))
         with pytest.raises(error, match=message):

@@ -1,4 +1,4 @@
-"""The evidence lower bound of a corpus, for estimators whose method knows it."""
+"""Evidence lower bound of a corpus, for estimators whose method can compute it."""
 
 import math
 from numbers import Real
@@ -11,11 +11,11 @@ from sktopic._typing import DocumentsLike
 
 
 def elbo(self, X: DocumentsLike, y: object = None, *, total_samples: float | None = None) -> float:
-    """Evidence lower bound of a corpus under the fitted posterior of the topics, in nats.
+    """Return the evidence lower bound of a corpus under the fitted posterior of the topics, in nats.
 
-    A bound on the log marginal likelihood of all of X, documents and topics together (and the weights
-    of topics, where the model has a posterior of those): it grows with the number of documents, and
-    bounds of different models say little about their predictions. Use `score` to compare models.
+    It bounds the log marginal likelihood of X, documents and topics together, including the topic weights if
+    they have a posterior. The bound grows with the number of documents. Bounds of different models say little
+    about their predictions; use `score` to compare models.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def elbo(self, X: DocumentsLike, y: object = None, *, total_samples: float | Non
     y : None
         Ignored.
     total_samples : float or None, default=None
-        Size of the corpus that X is a sample of, > 0: the documents' part is scaled up to it. None:
+        Size of the corpus that X is a sample of, > 0. The part of the documents is scaled up to it. If None,
         X is the corpus.
 
     Returns

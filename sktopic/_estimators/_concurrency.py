@@ -1,6 +1,6 @@
 """One estimator in several threads: one training call at a time, and readers that see complete states.
 
-What is needed for that is kept beside the estimator, not in it: copies and pickles know nothing of it.
+The locks and caches are stored outside the estimator, so copies and pickles do not contain them.
 """
 
 import os
@@ -20,11 +20,11 @@ from sktopic._runtime._attributes import attributes_of, set_attributes, twin
 from sktopic._runtime._interrupt import complete_or_undone, uninterrupted
 from sktopic._state._fields import State, arrays_of, changed_arrays, duplicate
 
-# fit and partial_fit, and what else changes a fitted model.
+# fit, partial_fit and other methods that change a fitted model.
 Method = TypeVar("Method", bound=Callable[..., object])
-# What fitted attributes are.
+# Types of fitted attributes.
 PLAIN = np.ndarray, State, np.generic, int, float, str, type(None)
-# Parameters of these types, and tuples of them, stay valid: they cannot change inside.
+# Parameters of these types, and tuples of them, cannot change inside and stay valid.
 UNCHANGING = int, float, str, bool, type(None)
 # Stands for the value of an attribute that is deleted.
 DELETED = object()
@@ -32,20 +32,20 @@ DELETED = object()
 
 @dataclass(eq=False)
 class Guard:
-    """What threads agree on about one estimator.
+    """Locks and caches of one estimator, shared by threads.
 
     Attributes
     ----------
     owner : weak reference to the estimator
     training : held for the length of a training call
     changing : held while the fitted state is changed or copied
-    trainer : number of the thread that trains, if one does
-    method, parameters : name of the last training call, and the parameters that it began with
-    last_call : stands for the last training call
+    trainer : identifier of the training thread, or None
+    method, parameters : name of the last training call, and its parameters at the start
+    last_call : token of the last training call
     readers : weak references to snapshots that share arrays with the estimator
-    components : topic-word probabilities, if they have been asked for, and the attributes they are of
-    answering : what answers for the present state, if it was asked for, and the attributes it is of
-    settings : parameters that were found valid by a reader, and cannot have changed inside; or None
+    components : topic-word probabilities and the attributes they belong to, if computed
+    answering : the Inference of the present state and the attributes it belongs to, if computed
+    settings : parameters that a reader found valid and that cannot change inside; or None
     """
 
     owner: ref
@@ -69,17 +69,17 @@ class Guard:
         self.readers.extend(map(ref, readers))
 
     def trained_here(self):
-        """Whether the calling thread trains the estimator: nothing changes before it goes on."""
+        """Whether the calling thread trains the estimator, so that nothing changes before it continues."""
         return self.training.locked() and self.trainer == threading.get_ident()
 
 
-# By the id of the estimator, whatever its class says of equality.
+# By the id of the estimator, because its class may define equality.
 _guards: dict[int, Guard] = {}
 _adding = threading.Lock()
 
 
 def _forget_locks():
-    """A forked process has none of the threads that hold locks."""
+    """Start without locks in a forked process, which has none of the threads that hold them."""
     global _guards, _adding
     _guards, _adding = {}, threading.Lock()
 
@@ -98,10 +98,10 @@ def _guard_of(model):
 
 
 def trains(method: Method) -> Method:
-    """Decorator of methods that change the fitted state: no two such calls of the object at the same time.
+    """Decorator of methods that change the fitted state: only one such call of an object at a time.
 
-    Nor can parameters be set meanwhile (see `check_assignment`). The locks are entered by ``with`` alone,
-    which no signal can cut in two: a call that ends in an exception leaves no mark.
+    Parameters cannot be set during the call (see `check_assignment`). Locks are entered by ``with`` only,
+    which a signal cannot interrupt halfway. A call that ends in an exception releases them.
     """
 
     @wraps(method)
@@ -114,7 +114,7 @@ def trains(method: Method) -> Method:
                     guard.last_call, guard.trainer = object(), threading.get_ident()
                     guard.method, guard.parameters = method.__name__, _parameters_of(self)
                     with updating(self):
-                        if guard.in_use():  # readers go on with the arrays there are
+                        if guard.in_use():  # readers keep the present arrays
                             _give_own_arrays(self)
                             guard.readers = []
                     return method(self, *args, **kwargs)
@@ -127,9 +127,9 @@ def trains(method: Method) -> Method:
 
 
 def fits(method: Method) -> Method:
-    """`trains`, for methods that fit from scratch: after an Exception the earlier fitted state is back.
+    """`trains` for methods that fit from scratch: an Exception restores the earlier fitted state.
 
-    It is kept as references, since a fit sets arrays of its own. KeyboardInterrupt is no Exception.
+    A fit creates its own arrays, so references keep the earlier state. KeyboardInterrupt does not restore it.
     """
 
     @wraps(method)
@@ -151,15 +151,15 @@ def _parameters_of(model):
 
 
 def check_assignment(model, name, value=DELETED):
-    """Raise RuntimeError for an attribute that is set or deleted while training reads it.
+    """Raise RuntimeError if an attribute that training reads is set or deleted during training.
 
-    That is any parameter; and what is fitted, unless the thread that trains sets it.
+    This concerns all parameters, and fitted attributes unless the training thread sets them.
     """
     guard = _guards.get(id(model))
     if guard is None or not guard.training.locked():
         return
     is_parameter = name in model._parameter_constraints
-    if not is_parameter and guard.trainer == threading.get_ident():  # first, as training sets many
+    if not is_parameter and guard.trainer == threading.get_ident():  # checked first for speed
         return
     is_read = is_parameter or name in FITTED
     if is_read and getattr(model, name, DELETED) is not value:
@@ -167,7 +167,7 @@ def check_assignment(model, name, value=DELETED):
 
 
 def check_parameters(model):
-    """Raise RuntimeError for parameters that are not those with which the training call began."""
+    """Raise RuntimeError if parameters have changed since the training call began."""
     parameters, attributes = _guard_of(model).parameters, attributes_of(model)
     if not all(map(is_, map(attributes.get, parameters), parameters.values())):
         name = next(name for name, value in parameters.items() if attributes.get(name) is not value)
@@ -185,13 +185,13 @@ def _set_in_training(model, name, value):
 
 
 def _give_own_arrays(model):
-    """Let the state be one in arrays of its own: training changes no others in place."""
+    """Copy the arrays of the state, so that training changes no shared arrays in place."""
     if isinstance(model._state, State):
         model._state = duplicate(model._state)
 
 
 def changing(model):
-    """The lock to hold while the fitted state is changed; what was computed from that is dropped."""
+    """Drop cached results and return the lock to hold while the fitted state changes."""
     guard = _guard_of(model)
     guard.components = guard.answering = None
     return guard.changing
@@ -205,17 +205,16 @@ def updating(model):
 
 
 def take_over(model, other):
-    """Let what is fitted be that of another estimator; a user may have set other attributes meanwhile."""
+    """Take over the fitted attributes of another estimator; keep attributes that a user has set."""
     with updating(model):
         set_attributes(model, attributes_of(other), FITTED)
 
 
 def snapshot(model):
-    """An estimator with the present fitted state, which does not change while it is read.
+    """Return an estimator with the present fitted state, which does not change while it is read.
 
-    It shares the arrays, unless another thread trains the estimator, which changes them in place. A training
-    call that begins while a snapshot is in use makes its own. In a thread that trains, a snapshot is valid
-    until training goes on.
+    It shares the arrays, unless another thread trains the estimator. A training call that begins while a
+    snapshot is in use copies them. In the training thread, a snapshot is valid until training continues.
     """
     guard = _guard_of(model)
     with guard.changing:
@@ -228,19 +227,19 @@ def snapshot(model):
 
 
 def trained_here(model):
-    """Whether the calling thread trains the model: snapshots then change with the next update."""
+    """Whether the calling thread trains the model, so that the next update changes snapshots."""
     return _guard_of(model).trained_here()
 
 
 def copied(model):
-    """An estimator with the present fitted state in arrays of its own."""
+    """Return an estimator with copies of the arrays of the present fitted state."""
     taken = snapshot(model)
     _give_own_arrays(taken)
     return taken
 
 
 def state_to_pickle(model, getstate):
-    """What getstate() says a pickle is to have, such that training does not change it meanwhile."""
+    """Return getstate(), with a fitted state that training does not change during pickling."""
     guard = _guard_of(model)
     with guard.changing:
         attributes = getstate().copy()  # others may set attributes meanwhile
@@ -254,7 +253,7 @@ def state_to_pickle(model, getstate):
 
 
 def check_settings_once(model, settings, check):
-    """check(), unless a reader of the model has found the same settings (a dict) valid before."""
+    """Call check(), unless a reader of the model has found the same settings (a dict) valid before."""
     guard = _guard_of(model)
     known = guard.settings or {}
     if _are_same(known, settings):
@@ -268,10 +267,10 @@ def _is_unchanging(value):
 
 
 def kept_answering(model, prepare):
-    """prepare() of the present state, computed once per state.
+    """Return prepare() of the present state, computed once per state.
 
-    It has a snapshot of the model and that one's settings (a dict) as attributes ``model`` and ``settings``.
-    It is not kept where these might change inside, or where an attribute might lead back to the model.
+    The result has the attributes ``model`` (a snapshot) and ``settings`` (a dict of parameters). It is not
+    cached if these might change inside, or refer to the model.
     """
     guard = _guard_of(model)
     with guard.changing:
@@ -282,7 +281,7 @@ def kept_answering(model, prepare):
     state = attributes_of(answering.model)
     if all(map(_is_unchanging, answering.settings.values())) and all(map(_is_plain, state.values())):
         with guard.changing:
-            if not guard.training.locked():  # else the next update would change it
+            if not guard.training.locked():  # otherwise the next update would change it
                 guard.answering = answering, state
     return answering
 
@@ -296,14 +295,14 @@ def _are_same(attributes, others):
 
 
 def kept_components(model, compute):
-    """compute(snapshot) of the present state, a read-only array that is computed once per state."""
+    """Return compute(snapshot) of the present state, a read-only array computed once per state."""
     guard = _guard_of(model)
     kept = guard.components
     if kept is None or not _has(model, kept[1]):
         taken = snapshot(model)
         components = compute(taken)
         components.flags.writeable = False
-        # Of others, which a user may have set, nothing is held: they might lead back to the model.
+        # Attributes of other types, set by users, are not held: they might refer to the model.
         state = {name: value for name, value in attributes_of(taken).items() if isinstance(value, PLAIN)}
         kept = components.view(), state  # a view cannot be made writable
         with guard.changing:
@@ -313,13 +312,13 @@ def kept_components(model, compute):
 
 
 def _has(model, state):
-    """Whether the attributes are still the same objects; readers of a model in training get others."""
+    """Whether the attributes are the same objects. Readers of a model in training get other objects."""
     attributes = attributes_of(model)
     return all(attributes.get(name) is value for name, value in state.items())
 
 
 class Training:
-    """What a trainer may do with an estimator: read its state, and set the next one.
+    """A trainer's access to an estimator: read the state, and set the next one.
 
     Parameters
     ----------
@@ -338,7 +337,7 @@ class Training:
         self._model._state = self._state = state
 
     def check_undisturbed(self):
-        """Raise an error if somebody else has set parameters, the state, or sizes of its arrays."""
+        """Raise an error if other code has set parameters, the state, or sizes of its arrays."""
         model = self._model
         check_parameters(model)
         if model._state is not self._state:
@@ -346,13 +345,13 @@ class Training:
         check_arrays(model)
 
     def changing(self):
-        """The lock to hold while the state is changed, so that readers wait."""
+        """Return the lock to hold while the state changes, so that readers wait."""
         return changing(self._model)
 
     def complete_or_undone(self, *, waits, undo=None):
-        """Context manager of a block that sets the state: it is complete, or the state is that before.
+        """Context manager of a block that sets the state completely or restores the earlier state.
 
-        waits : whether Ctrl-C waits for the end of the block, and does not stop it
-        undo : function that restores what the block has changed inside arrays of that state
+        waits : whether Ctrl-C waits for the end of the block instead of stopping it
+        undo : function that restores what the block has changed in arrays of the earlier state
         """
         return complete_or_undone(self._model, undo, waits=waits)

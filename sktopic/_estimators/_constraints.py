@@ -1,4 +1,4 @@
-"""What scikit-learn's parameter validation allows, for the parameters that several estimators have."""
+"""Constraints for scikit-learn's validation of parameters that several estimators share."""
 
 from numbers import Integral, Real
 
@@ -8,16 +8,16 @@ from sktopic._documents._sample_weight import LARGEST_CORPUS
 from sktopic._runtime._compat import Interval, Options, StrOptions, make_constraint
 from sktopic._topics._prior import LARGEST, LEARNED, SMALLEST
 
-# What the kernels' integers hold.
+# Largest integer of the kernels.
 MOST_TOPICS = 2**31 - 1
-# Of two such numbers the sum fits, too.
+# The sum of two values below this limit does not overflow.
 MOST_SWEEPS = 2**30
-# Of the largest integers that become a float.
+# Bits of the largest integers that a float can represent.
 MOST_BITS = 1023
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
-# Dirichlet parameters, and those of Gamma priors.
+# Parameters of Dirichlet distributions and Gamma priors.
 PRIOR = Interval(Real, SMALLEST, LARGEST, closed="both")
 ZERO = Options(Real, {0})
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
@@ -26,10 +26,10 @@ ANY_NUMBER = Interval(Integral, 0, None, closed="left")
 SOME_SWEEPS = Interval(Integral, 1, MOST_SWEEPS, closed="both")
 ANY_SWEEPS = Interval(Integral, 0, MOST_SWEEPS, closed="both")
 
-# Of Dirichlet parameters of words in topics.
+# Dirichlet parameters of words in topics.
 MATRIX = ["array-like", "sparse matrix"]
 
-# By name; an estimator has some of them, and may allow something else under the same name.
+# An estimator has some of these parameters, and may override their constraints.
 SHARED = {
     "n_components": [Interval(Integral, 1, MOST_TOPICS, closed="both")],
     # The model
@@ -65,7 +65,7 @@ FIXED_DOC_TOPIC_PRIOR = [None, PRIOR, "array-like"]
 
 
 def check_numbers(model):
-    """Raise ValueError for integers that no float holds, and for True and False in the place of numbers."""
+    """Raise ValueError for integers too large for a float, and for booleans in place of numbers."""
     constraints = model._parameter_constraints
     for name, value in model.get_params(deep=False).items():
         kind = type(value)
@@ -76,7 +76,7 @@ def check_numbers(model):
 
 
 def _check_bool(name, value, constraints):
-    """scikit-learn takes True and False for 1 and 0."""
+    """Raise ValueError for a boolean that scikit-learn would accept as 1 or 0."""
     if "boolean" not in constraints and "verbose" not in constraints:
         allowed = " or ".join(str(make_constraint(constraint)) for constraint in constraints)
         raise ValueError(f"{name}={value}: {allowed} is allowed.")

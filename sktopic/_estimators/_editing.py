@@ -1,4 +1,4 @@
-"""Topics of a fitted model that are merged, dropped or held fixed by whoever looks at them."""
+"""Merging, dropping and freezing topics of a fitted model."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ Model = TypeVar("Model", bound=TopicModel)
 
 @dataclass(frozen=True)
 class TopicEdit:
-    """Topics that go: into others, or altogether.
+    """Topics to remove, by merging them into other topics or dropping them.
 
     Attributes
     ----------
-    into : (n_topics,) the topic that each goes into, itself if it stays, or -1
-    keeps_columns : whether the columns of topics that go stay, with nothing in them
+    into : (n_topics,) the topic that each topic is merged into, itself if it stays, or -1
+    keeps_columns : whether the columns of removed topics stay as empty columns
     """
 
     into: np.ndarray
@@ -32,7 +32,7 @@ class TopicEdit:
 
     @classmethod
     def merging(cls, n_topics, groups):
-        """Groups of topics, each of which becomes one, in the place of its first."""
+        """Return the edit that merges each group of topics into its first."""
         into = np.arange(n_topics)
         for group in groups:
             into[group] = group[0]
@@ -45,14 +45,14 @@ class TopicEdit:
         return cls(into)
 
     def of_columns(self, columns, n_columns, keeps_columns):
-        """The same for arrays with n_columns columns, of which these are the topics'."""
+        """Return the same edit for arrays with n_columns columns; columns: those of the topics."""
         into = np.arange(n_columns)
         into[columns] = np.where(self.into < 0, -1, np.asarray(columns)[self.into])
         return TopicEdit(into, keeps_columns)
 
     @property
     def stays(self):
-        """(n_topics,) whether each topic stays."""
+        """Whether each topic stays, (n_topics,)."""
         return self.into == np.arange(len(self.into))
 
     @property
@@ -61,19 +61,19 @@ class TopicEdit:
 
     @property
     def merged(self):
-        """(n_topics,) whether others go into each topic."""
+        """Whether other topics are merged into each topic, (n_topics,)."""
         gains = np.zeros(len(self.into), dtype=bool)
         gains[self.into[~self.stays & (self.into >= 0)]] = True
         return gains
 
     @property
     def columns(self):
-        """The column of each topic after the edit, of the one that it goes into, or -1."""
+        """The column of each topic after the edit, that of the topic it is merged into, or -1."""
         place = np.arange(len(self.into)) if self.keeps_columns else np.cumsum(self.stays) - 1
         return np.where(self.into < 0, -1, place[self.into])
 
     def left(self, array, gone=0):
-        """The last axis without the topics that go; where columns stay, with ``gone`` in theirs."""
+        """Return an array whose last axis lacks the removed topics, or has ``gone`` in their kept columns."""
         if self.keeps_columns:
             array = np.array(array)
             array[..., ~self.stays] = gone
@@ -81,17 +81,17 @@ class TopicEdit:
         return columns_of(array, self.stays) if array.ndim == 2 else array[self.stays]
 
     def sums(self, array):
-        """The same, with what was of topics that go into others added to these."""
+        """Return the same, with the values of merged topics added."""
         out, columns = self.left(array), self.columns
         for k in np.flatnonzero(~self.stays & (self.into >= 0)):
             out[..., columns[k]] += array[..., k]
         return out
 
     def log_means(self, log_theta, prior):
-        """E[log theta], which a Dirichlet prior was fitted to, for what is left.
+        """Return E[log theta], which a Dirichlet prior was fitted to, of the remaining topics.
 
-        Of proportions without some topics it changes by the same for all; of those that were added up it is
-        what the sum of their parameters says.
+        Dropping topics changes all values by the same number. The value of a merged topic follows from the
+        sum of the parameters.
         """
         after, merged = self.sums(prior), self.left(self.merged)
         log_means = self.left(log_theta) + digamma(prior.sum()) - digamma(after.sum())
@@ -106,18 +106,17 @@ class TopicEdit:
 
 @trains
 def merge_topics(self: Model, groups: Iterable[Sequence[int]]) -> Model:
-    """Merge topics of the fitted model: each group becomes one topic, in the place of its first.
+    r"""Merge groups of topics of the fitted model into one topic each.
 
-    Its statistics, and its parameter of the documents' prior, are the sums of theirs; its name is that of
-    the first. The other topics move up, in their order. Training goes on with fewer topics:
-    ``n_components_`` is their number, and the parameter n_components stays what it is:
-    `sklearn.base.clone` and `fit` start anew with that, and without the edits. Samplers of a corpus keep
-    no tokens from call to call, so that those of merged topics are together from now on.
+    A merged topic takes the place and the name of the first topic of its group; its statistics and its
+    parameter of the documents' prior are sums. The other topics move up in order. Training continues with
+    ``n_components_`` topics. `fit` and `sklearn.base.clone` start from the unchanged parameter n_components,
+    without the edits. Samplers of a corpus do not store tokens between calls, so merged tokens stay together.
 
     Parameters
     ----------
     groups : iterable of sequences of int
-        Topics by their rows in components\\_: ``[[2, 7]]`` merges two topics, ``[[2, 7], [0, 1, 5]]``
+        Topics by their rows in components\_: ``[[2, 7]]`` merges two topics, ``[[2, 7], [0, 1, 5]]`` merges
         five into two.
 
     Returns
@@ -130,8 +129,8 @@ def merge_topics(self: Model, groups: Iterable[Sequence[int]]) -> Model:
     NotFittedError
         If the model is not fitted.
     ValueError
-        For numbers that are no topics or there twice, groups of fewer than two, topics that are frozen,
-        and a model that has seen no words; also with ``average=True``, since averages cannot be merged.
+        If an index is out of range or repeated, a group has fewer than two topics, a topic is frozen, or the
+        model has seen no words. Also with ``average=True``, because averages cannot be merged.
     RuntimeError
         If another thread is training this object.
     """
@@ -154,19 +153,17 @@ def merge_topics(self: Model, groups: Iterable[Sequence[int]]) -> Model:
 
 @trains
 def drop_topics(self: Model, topics: Sequence[int]) -> Model:
-    """Drop topics of the fitted model.
+    r"""Drop topics of the fitted model.
 
-    Their statistics are forgotten, and the other topics move up, in their order; what documents had of
-    them, `transform` gives to the others. Training goes on with fewer topics, and meets what they were
-    about again where its documents have it; ``n_components_`` is the number left, and the parameter
-    n_components stays what it is: `sklearn.base.clone` and `fit` start anew with that. A method that
-    makes topics, or uses those again that fell out of use, may learn a like one once more. Samplers of a
-    corpus do not have the documents of earlier calls any more: tokens of dropped topics leave the counts.
+    Their statistics are deleted, and the other topics move up in order. `transform` gives their share of a
+    document to the other topics. Training continues with ``n_components_`` topics, and may learn a similar
+    topic again if new documents contain the theme. `fit` and `sklearn.base.clone` start from the unchanged
+    parameter n_components. In samplers of a corpus, the tokens of dropped topics leave the counts.
 
     Parameters
     ----------
     topics : sequence of int
-        Topics by their rows in components\\_.
+        Topics by their rows in components\_.
 
     Returns
     -------
@@ -178,8 +175,7 @@ def drop_topics(self: Model, topics: Sequence[int]) -> Model:
     NotFittedError
         If the model is not fitted.
     ValueError
-        For numbers that are no topics or there twice, if no topic is left, and for a model that has seen
-        no words.
+        If an index is out of range or repeated, no topic is left, or the model has seen no words.
     RuntimeError
         If another thread is training this object.
     """
@@ -188,7 +184,7 @@ def drop_topics(self: Model, topics: Sequence[int]) -> Model:
         numbers = _topics(topics, edited.n_components_)
         _check_distinct(numbers)
         if len(numbers) == edited.n_components_:
-            raise ValueError(f"topics={topics!r:.80} are all there are; one at least has to be left.")
+            raise ValueError(f"topics={topics!r:.80} is invalid: at least one topic must stay.")
         if numbers:
             _edit(edited, TopicEdit.dropping(edited.n_components_, numbers))
 
@@ -197,17 +193,16 @@ def drop_topics(self: Model, topics: Sequence[int]) -> Model:
 
 @trains
 def freeze_topics(self: Model, topics: Sequence[int]) -> Model:
-    """Let `partial_fit` leave some topics as they are: their rows of components\\_, to the last bit.
+    r"""Freeze topics, so that `partial_fit` leaves their rows of components\_ unchanged, to the last bit.
 
-    Documents still have them, a prior of proportions that is learned counts them, and the other topics
-    learn beside them. The call replaces an earlier one: ``freeze_topics([])`` lets all topics learn
-    again, from the counts that they have. `fit` starts anew, without frozen topics; `add_features` gives
-    frozen topics the new words, too.
+    Documents still use frozen topics, a learned prior of proportions counts them, and the other topics keep
+    learning. A call replaces earlier calls: ``freeze_topics([])`` lets all topics learn again, from their
+    present counts. `fit` starts without frozen topics. `add_features` adds new words to frozen topics too.
 
     Parameters
     ----------
     topics : sequence of int
-        Topics by their rows in components\\_.
+        Topics by their rows in components\_.
 
     Returns
     -------
@@ -219,8 +214,8 @@ def freeze_topics(self: Model, topics: Sequence[int]) -> Model:
     NotFittedError
         If the model is not fitted.
     ValueError
-        For numbers that are no topics or there twice, and for a model that has seen no words; also with
-        ``average=True``, where what is reported is the mean of past topics.
+        If an index is out of range or repeated, or the model has seen no words. Also with ``average=True``,
+        because the reported topics are then means of past topics.
     RuntimeError
         If another thread is training this object.
     """
@@ -235,12 +230,12 @@ def freeze_topics(self: Model, topics: Sequence[int]) -> Model:
 
 
 def _frozen_topics(model):
-    """Whether each topic that is reported is frozen."""
+    """Whether each reported topic is frozen."""
     return np.isin(model._columns(), model._state.words.frozen_columns)
 
 
 def _edit(model, edit):
-    """Carry out a TopicEdit of the topics, of which those that stay keep their names."""
+    """Apply a TopicEdit. Topics that stay keep their names."""
     given, before = model._given_topic_names(), set(model._topic_identities())
     model._state = model._present_method().edited(model._state, edit)
     if not model._topic_names:
@@ -252,7 +247,7 @@ def _edit(model, edit):
 
 
 def _edited(model, change):
-    """Let change(copy of the model) happen to the model, all of it or nothing."""
+    """Apply change to a copy of the model, then take the copy over as a whole."""
     check_is_fitted(model)
     model._checked()
     if not model._has_topics():
@@ -264,13 +259,13 @@ def _edited(model, change):
 
 
 def _topics(topics, n_topics):
-    """Numbers of topics as a list of int."""
+    """Return checked numbers of topics as a list of int."""
     if isinstance(topics, (str, Integral)) or not isinstance(topics, Iterable):
         raise TypeError(f"topics={topics!r:.80}: a list of numbers of topics is needed.")
     numbers = list(topics)
     for k in numbers:
         if not isinstance(k, Integral) or isinstance(k, bool):
-            raise TypeError(f"{k!r:.80} is no number of a topic.")
+            raise TypeError(f"{k!r:.80} is not the number of a topic.")
         if not 0 <= k < n_topics:
             raise ValueError(f"there is no topic {k}: the model has topics 0 to {n_topics - 1}.")
     return [int(k) for k in numbers]
@@ -279,4 +274,4 @@ def _topics(topics, n_topics):
 def _check_distinct(numbers):
     twice = [k for i, k in enumerate(numbers) if k in numbers[:i]]
     if twice:
-        raise ValueError(f"topic {twice[0]} is there more than once.")
+        raise ValueError(f"topic {twice[0]} is repeated.")

@@ -1,4 +1,4 @@
-"""Fitted attributes that users read: names for fields of the state."""
+"""Fitted attributes that users read, each defined by a field of the state."""
 
 from operator import attrgetter
 from typing import Any
@@ -7,11 +7,11 @@ import numpy as np
 
 
 class FittedAttribute:
-    """A field of the state, as a read-only attribute of the estimator; there is none where the field is None.
+    """A field of the state as a read-only attribute of the estimator, absent if the field is None.
 
     Parameters
     ----------
-    field : its name in ``_state``, "words.scale" of one in a part
+    field : its name in ``_state``, or a path such as "words.scale"
     """
 
     def __init__(self, field):
@@ -28,7 +28,7 @@ class FittedAttribute:
         if value is None:
             advice = "call fit first" if state is None else "training has set none"
             raise AttributeError(f"this {type(model).__name__} has no {self._name}: {advice}.")
-        # A view, of which no shape that is set is that of the array itself: kernels trust sizes.
+        # A view: setting its shape does not change the array, whose size kernels trust.
         return value.view() if isinstance(value, np.ndarray) else value
 
     def __set__(self, model, value):
@@ -36,5 +36,5 @@ class FittedAttribute:
 
 
 def fitted(field) -> Any:
-    """``n_iter_ = fitted("n_iter")`` lets n_iter_ be what the state has there."""
+    """``n_iter_ = fitted("n_iter")`` makes n_iter_ the field n_iter of the state."""
     return FittedAttribute(field)

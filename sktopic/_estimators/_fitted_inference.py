@@ -1,4 +1,4 @@
-"""Inference of documents with a fitted model that does not change meanwhile."""
+"""Inference of documents with a fitted model that does not change."""
 
 from functools import cached_property
 from numbers import Real
@@ -15,15 +15,15 @@ from sktopic._runtime._parallel import Workers
 from sktopic._runtime._progress import NOT_SHOWN
 from sktopic._state._fields import arrays_of
 
-# Tells the streams of transform from those of fit.
+# Separates the random streams of transform from those of fit.
 TRANSFORM_KEY = 0x7472616E
-# Parameters that nothing reads but training; of other types than these, they can be as large as the model.
+# Parameters that only training reads. If their type is not SMALL, they may be as large as the model.
 READ_BY_TRAINING = {"components_init", "topic_word_prior"}
 SMALL = Real, str, NoneType
 
 
 class Inference:
-    """What it takes to infer documents with a model that does not change meanwhile, computed where needed.
+    """Inputs for the inference of documents with an unchanging model, computed when needed.
 
     Parameters
     ----------
@@ -36,14 +36,14 @@ class Inference:
 
     @cached_property
     def settings(self):
-        """The parameters by name, without those as large as the model, which say nothing of inference."""
+        """Parameters by name, except those as large as the model, which inference does not read."""
         names = [name for name in self.model._parameter_constraints if hasattr(self.model, name)]
         settings = {name: getattr(self.model, name) for name in names}
         large = {name for name in READ_BY_TRAINING & settings.keys() if not isinstance(settings[name], SMALL)}
         return {name: value for name, value in settings.items() if name not in large}
 
     def _fixed(self):
-        """What documents are inferred with, FixedTopics."""
+        """Return the FixedTopics for the inference of documents."""
         if self._kept is not None:
             return self._kept
         model = self.model
@@ -54,31 +54,31 @@ class Inference:
             key=combine_keys(model._seed, TRANSFORM_KEY),
         )
         if any(np.may_share_memory(fixed.topics.store, array) for array in arrays_of(model._state).values()):
-            self._kept = fixed  # else the topics are a copy, as large as the model
+            self._kept = fixed  # otherwise the topics are a copy, as large as the model
         return fixed
 
     def proportions(self, X, workers, progress):
-        """theta of documents X, ndarray of shape (n_documents, n_components_), float32 where X is."""
+        """Return theta of documents X, shape (n_documents, n_components_), float32 if X is float32."""
         return infer_proportions(X, self._fixed(), workers, progress)
 
     def all_proportions(self, documents, workers, progress, out):
-        """theta of Documents, in memory, or where `write_blocks` writes it."""
+        """Return theta of Documents, in memory or where `write_blocks` writes it."""
         if out is None:
             return joined([self.proportions(X, workers, progress) for X in documents.blocks()])
         blocks = (self.proportions(X, workers, progress) for X, _ in documents.groups())
         return write_blocks(out, blocks, documents.n_documents, self.model.n_components_)
 
     def draws(self, X, n_draws, workers, progress):
-        """Draws of theta, ndarray of shape (n_documents, n_draws, n_components_), float32 where X is."""
+        """Return draws of theta, (n_documents, n_draws, n_components_), float32 if X is float32."""
         return draw_proportions(X, n_draws, self._fixed(), workers, progress)
 
     def word_topics(self, X, n_topics, workers, progress=NOT_SHOWN):
-        """Topics of the entries of X and their probabilities, two ndarrays of shape (n_entries, n_topics)."""
+        """Return topics of the entries of X and their probabilities, two arrays (n_entries, n_topics)."""
         n_topics = min(n_topics, self.model.n_components_)
         return infer_word_topics(X, n_topics, self._fixed(), workers, progress)
 
     def blocks_of_word_topics(self, documents, n_topics, size):
-        """Yield a slice of rows, and word_topics of these; workers come and go, as the caller may stop."""
+        """Yield slices of rows with their word_topics. Each step has its own workers: callers may stop."""
         n_before = 0
         for X in documents.blocks():
             for first in range(0, X.shape[0], size):

@@ -1,6 +1,6 @@
-"""Whether a fitted state is whole: kernels trust it, and files can be damaged.
+"""Checks of fitted states. Kernels rely on them, and files can be damaged.
 
-Its fields have the names of `sktopic._state`, with "_state." before them, in messages and in files.
+In messages and in files, fields are named as in `sktopic._state`, with the prefix "_state.".
 """
 
 from functools import cache, lru_cache
@@ -22,15 +22,15 @@ from sktopic._state._fields import (
 
 # All attributes that training or edits set.
 FITTED = "_state", "n_features_in_", "feature_names_in_", "_topic_names"
-# What fitted values that are no arrays can be.
+# Types of fitted values other than arrays.
 TYPES = {"count": Integral, "number": Real, "name": (str, NoneType)}
 
 
 def check_arrays(model):
-    """Raise ValueError for a state whose arrays have other types or sizes than its class declares."""
+    """Raise ValueError if arrays of the state differ from the declared types or sizes."""
     kind, state, n_features = model._state_class, model._state, getattr(model, "n_features_in_", None)
     if type(state) is not kind:
-        raise damaged(model, f"_state is {type(state).__name__}, no {kind.__name__}")
+        raise damaged(model, f"_state is {type(state).__name__}, not {kind.__name__}")
     if not isinstance(n_features, Integral):
         raise damaged(model, f"n_features_in_ is {n_features!r:.40}")
     for field, value in sizes_of(state).items():
@@ -44,7 +44,7 @@ def check_arrays(model):
 
 
 def check_parts(model):
-    """Raise ValueError for a state whose parts do not fit together."""
+    """Raise ValueError if parts of the state do not fit together."""
     try:
         model._state.check()
     except ValueError as error:
@@ -52,22 +52,22 @@ def check_parts(model):
 
 
 def _kind_of(array):
-    """Dtype and shape of an array; of anything else, the name of its type."""
+    """Return dtype and shape of an array, or the name of another type."""
     return (array.dtype, array.shape) if isinstance(array, np.ndarray) else type(array).__name__
 
 
-@lru_cache(maxsize=128)  # every call asks, and hardly anything changes between them
+@lru_cache(maxsize=128)  # all calls check, usually the same layout
 def _fault_in(kind, layout, n_features):
-    """What is wrong with arrays of a class of states; None if nothing is.
+    """Return a description of the first fault in the arrays of a state, or None.
 
-    layout : of each array, in the order of the class, its `_kind_of`; None for one that is not there
+    layout : `_kind_of` each array in the order of the class, None for a missing array
     """
     sizes = {"features": n_features}
     for (name, declared), found in zip(array_fields(kind).items(), layout):
         if found is None and name not in optional_fields(kind):
             found = "NoneType"
         if isinstance(found, str):
-            return f"_state.{name} is {found}, no array"
+            return f"_state.{name} is {found}, not an array"
         if found is not None and (found[0] != declared.dtype or not _fits(found[1], declared.axes, sizes)):
             wanted = ", ".join(
                 f"{size}={sizes[size]}" if size in sizes else str(size) for size in declared.axes
@@ -83,7 +83,7 @@ def _fault_in(kind, layout, n_features):
 
 
 def _fits(found, wanted, sizes):
-    """Whether sizes are the wanted ones; a name that has no number yet gets the one that is found."""
+    """Whether the sizes match. A name without a number yet gets the size that is found."""
     if len(found) != len(wanted):
         return False
     for size, want in zip(found, wanted):
@@ -99,13 +99,13 @@ def _fits(found, wanted, sizes):
 
 @cache
 def declared_arrays(kind):
-    """The ArrayField of each array of a class of states, by its name in files."""
+    """Return the ArrayField of each array of a class of states, by its name in files."""
     return {f"_state.{name}": declared for name, declared in array_fields(kind).items()}
 
 
 @cache
 def declared_values(kind):
-    """What fitted numbers and strings can be, "count", "number" or "name", by their names in files."""
+    """Return the kind of fitted numbers and strings, "count", "number" or "name", by their names in files."""
     return {"n_features_in_": "count"} | {
         f"_state.{name}": declared.kind for name, declared in value_fields(kind).items()
     }
@@ -113,12 +113,12 @@ def declared_values(kind):
 
 @cache
 def optional_names(kind):
-    """The names of those of both that need not be there."""
+    """Return the names of optional arrays and values."""
     return {f"_state.{name}" for name in optional_fields(kind)}
 
 
 def fitted_of(model):
-    """All that training has set but names, by the names of `declared_arrays` and `declared_values`."""
+    """Return fitted values except names, by the names of `declared_arrays` and `declared_values`."""
     fields = arrays_of(model._state) | values_of(model._state)
     return {"n_features_in_": model.n_features_in_} | {
         f"_state.{name}": each for name, each in fields.items()
@@ -126,14 +126,14 @@ def fitted_of(model):
 
 
 def set_fitted(model, found):
-    """Let training have set what a dict has by the names of `fitted_of`; it loses these entries."""
+    """Set the fitted values from a dict as of `fitted_of`, whose entries are removed."""
     model.n_features_in_ = found.pop("n_features_in_")
     fields = {name.removeprefix("_state."): each for name, each in found.items()}
     model._state = state_of(model._state_class, fields, {"features": model.n_features_in_})
 
 
 def check_values(model):
-    """Raise ValueError for fitted numbers and strings of other types than the class declares."""
+    """Raise ValueError if fitted numbers and strings differ from the declared types."""
     found, optional = fitted_of(model), optional_names(model._state_class)
     for name, kind in declared_values(model._state_class).items():
         value = found.get(name)
@@ -148,7 +148,7 @@ def check_values(model):
 
 
 def damaged(model, what):
-    """The ValueError that says what is wrong with the fitted state of a model."""
+    """Return the ValueError for a fault in the fitted state of a model."""
     return ValueError(
         f"the fitted state of this {type(model).__name__} is damaged: {what}. Load it from a file that is "
         "whole, or call fit."

@@ -1,4 +1,4 @@
-"""What lanes send, and what a merge makes of it."""
+"""Messages from lanes, and the inputs of a merge."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -13,16 +13,16 @@ from sktopic._topics._word_counts import no_average
 
 @dataclass(frozen=True)
 class LaneSums:
-    """What a merge has to know of a lane, beside rows of words.
+    """Summary of a lane for a merge, without rows of words.
 
     Attributes
     ----------
     lane : number of the lane
-    of : the identity of the RoundStart that it began with
-    n_updates : updates that the lane has made
-    n_documents, n_tokens : of its documents
+    of : identity of the RoundStart of the lane
+    n_updates : number of updates of the lane
+    n_documents, n_tokens : size of its documents
     totals : (n_topics,) sums over words of what it adds
-    prior : PriorStatistics of its documents, where the model learns from these; or None
+    prior : PriorStatistics of its documents if the model learns from them, or None
     """
 
     lane: int
@@ -36,16 +36,16 @@ class LaneSums:
 
 @dataclass(frozen=True)
 class LaneUpdate:
-    """What a lane has found in a round.
+    """Result of a lane in a round.
 
     Attributes
     ----------
     summary : LaneSums
-        What is not of single words; small.
+        Small values that do not belong to single words.
     words : ndarray of shape (n_words,), int64
-        The words of its documents, ascending.
+        Words of its documents, ascending.
     added : ndarray or csr_array of shape (n_words, n_topics), float64 or float32
-        What it adds to their statistics, as if it were alone.
+        Change of their statistics, as if there were no other lanes.
     """
 
     summary: LaneSums
@@ -53,12 +53,12 @@ class LaneUpdate:
     added: np.ndarray | sp.csr_array
 
     def part_for(self, first, last):
-        """The part for a shard, the words first to last, last not included: `words` are positions in it."""
+        """Return the part for the shard of words first to last - 1; its `words` are positions in it."""
         a, b = np.searchsorted(self.words, [first, last])
         return LaneUpdate(self.summary, self.words[a:b] - first, self.added[a:b])
 
     def add_to(self, rows, weight):
-        """Add weight times it to all rows (C order, float64) of which `words` are positions."""
+        """Add the update times weight to rows (C order, float64); `words` are positions of rows."""
         if sp.issparse(self.added):
             row = np.repeat(self.words, np.diff(self.added.indptr))
             rows[row, self.added.indices] += weight * self.added.data.astype(np.float64, copy=False)
@@ -70,7 +70,7 @@ class LaneUpdate:
 
     @property
     def nbytes(self):
-        """Bytes of its arrays."""
+        """Bytes of the arrays."""
         added = self.added
         arrays = (added.data, added.indices, added.indptr) if sp.issparse(added) else (added,)
         return sum(array.nbytes for array in (self.summary.totals, self.words, *arrays))
@@ -78,9 +78,9 @@ class LaneUpdate:
 
 @dataclass(frozen=True)
 class RowsMerge:
-    """What merging does to any row of words: it is multiplied by kept, then weights times what lanes add.
+    """Merge of rows of words: multiply by kept, then add weights times the updates of lanes.
 
-    word_prior_step : step size at which the prior of topics is still to be learned from all rows, or None
+    word_prior_step : step size for a prior of topics that is still to be learned from all rows, or None
     """
 
     kept: float
@@ -90,15 +90,15 @@ class RowsMerge:
 
 @dataclass(frozen=True)
 class LaneCounts:
-    """The counts of all lanes of a round, as those of one batch that has no words but the totals of topics.
+    """Counts of all lanes of a round as counts of one batch, which has topic totals but no words.
 
-    A lane has multiplied its counts as if it were alone, by its factor; that of the round takes its place.
+    Each lane has multiplied its counts by its own factor, which the factor of the round replaces.
 
     Attributes
     ----------
     totals : (n_topics,) of each lane
-    factors : of each lane; 0 of those without documents
-    priors : PriorStatistics of each lane, where the model learns from these
+    factors : factor of each lane, 0 if it has no documents
+    priors : PriorStatistics of each lane, if the model learns from them
     """
 
     totals: list[np.ndarray]
@@ -106,7 +106,7 @@ class LaneCounts:
     priors: list[PriorStatistics]
 
     def weights(self, factor):
-        """What is to be added of each lane, where counts are multiplied by a factor."""
+        """Return the weight of each lane if counts are multiplied by factor."""
         return tuple(factor / own if own > 0.0 else 0.0 for own in self.factors)
 
     def add_to(self, target, words, factor, workers):

@@ -1,18 +1,17 @@
-"""Lanes: mini-batches that are treated side by side, from the same state, and merged.
+"""Lanes: mini-batches that are processed in parallel from the same state, and merged.
 
-A round is of L lanes, each of which treats H mini-batches one after the other: it lets their counts enter
-its own copy of the statistics, those of the words that its documents have, while all else that is learned
-stays what it was. What the lanes have added is then merged, lane by lane, in an update like any other, whose
-batch counts are those of all of them (`LaneCounts`) and whose step size is that of H updates
-(`step_size`). So one update of each lane is, up to rounding, one update by all their documents.
+A round has L lanes. Each processes H mini-batches in order, and adds their counts to its own copy of the
+statistics of its words; other learned values do not change. A merge is one ordinary update with the counts of
+all lanes (`LaneCounts`) and the step size of H updates (`step_size`). With one update per lane, the result
+equals one update by all documents, up to rounding.
 
-The functions are pure and know nothing of who calls them where. The rows of words may be in shards, none of
-which needs the others; what is not of words is in a small `RoundStart`.
+The functions are pure. The rows of words may be split into independent shards, and a small `RoundStart` holds
+everything else.
 
-A method has a rule for lanes (`LaneMethod`) if its statistics have a `LinearUpdate`. All else that an update
-learns must follow from what BatchCounts say of all documents together (numbers, and prior statistics), from
-totals of topics and, if the prior of topics is learned, from a mean over all words. A class of estimators
-that allows lanes defines `_check_lanes`, which refuses options for which that is not so.
+A method has a rule for lanes (`LaneMethod`) if its statistics have a `LinearUpdate`. Other learned values may
+depend only on the BatchCounts of all documents together (numbers and prior statistics) and on totals of
+topics. A learned prior of topics may also use a mean over all words. Estimators that allow lanes define
+`_check_lanes`, which rejects options that break this rule.
 """
 
 import json
@@ -44,21 +43,21 @@ from sktopic._training._minibatch_state import counted
 from sktopic._training._minibatches import LaneMethod, Update, counts_of_batch
 from sktopic._training._statistics_updates import BatchCounts
 
-# Parts of the vocabulary: sums over words are of the words of parts, then of parts, whatever the shards are.
+# Sums over words are taken within these parts, then over parts, so that they do not depend on shards.
 N_WORD_PARTS = 64
-# What a RoundStart is without.
+# The array that a RoundStart lacks.
 ROWS = "words.store"
 # The estimators that can be trained in lanes.
 WITH_LANES = (
     "OnlineEMLDA, HybridLDA, OnlineVariationalLDA, OnlineCVB0LDA, OnlineOPELDA, StreamingVariationalLDA, "
     "StreamingGibbsLDA or HybridHDP"
 )
-# No sum of numbers of documents or tokens comes near this.
+# Far above any sum of document or token numbers.
 TOO_LARGE = 1e100
-# Relative rounding errors of statistics, which are differences in part.
+# Relative rounding errors of statistics, some of which are differences.
 ROUNDING = 1e-9
-# Parameters in which the model that merges may differ from those of lanes: no update reads them, but for its
-# batch_size, which each lane is given, and random_state, of which the seed is left.
+# Parameters that may differ between the merging model and lanes, because no update reads them. Exceptions are
+# batch_size, which each lane gets, and random_state, which the seed replaces.
 NOT_OF_AN_UPDATE = {
     "batch_size",
     "max_iter",
@@ -75,9 +74,9 @@ NOT_OF_AN_UPDATE = {
 
 
 def check_lanes(estimator):
-    """Raise ValueError, or TypeError, for an estimator without a rule for lanes; say what serves instead."""
+    """Raise ValueError or TypeError for an estimator without a rule for lanes, with an alternative."""
     if not isinstance(estimator, TopicModel):
-        raise TypeError(f"{estimator!r:.80} is no topic model of sktopic.")
+        raise TypeError(f"{estimator!r:.80} is not a topic model of sktopic.")
     if not isinstance(estimator, MinibatchEstimator) or estimator._check_lanes is None:
         serves = "HybridHDP" if estimator._infers_number_of_topics else "OnlineEMLDA"
         raise ValueError(
@@ -92,7 +91,7 @@ def check_lanes(estimator):
     if estimator.components_init is not None:
         raise ValueError(
             "components_init has no rule for lanes: call partial_fit with some documents, which starts "
-            "from them, set components_init=None and go on with that model."
+            "from them, set components_init=None and continue with that model."
         )
     state = estimator._state
     has_entries = any(name.startswith("word_prior.entries") for name in arrays_of(state)) if state else False
@@ -105,12 +104,12 @@ def check_lanes(estimator):
 
 @dataclass(frozen=True)
 class RoundStart:
-    """What all lanes of a round begin with, but for the rows of words: small, and safe to pickle.
+    """The common start of all lanes of a round, without the rows of words. Small, and safe to pickle.
 
     Attributes
     ----------
     estimator : the parameters and names, without a state
-    state : its statistics have no rows; their scale is one
+    state : state whose statistics have no rows and the scale one
     """
 
     estimator: MinibatchEstimator
@@ -118,7 +117,7 @@ class RoundStart:
 
     @classmethod
     def of(cls, estimator, state):
-        """That of an estimator, and of a state in the place of the estimator's own."""
+        """Return the RoundStart of an estimator with another state."""
         bare = twin(estimator)
         bare._state = None
         if hasattr(bare, "_skl_callbacks"):
@@ -126,11 +125,11 @@ class RoundStart:
         return cls(bare, state)
 
     def followed_by(self, state):
-        """That of the same estimator with another state."""
+        """Return the RoundStart of the same estimator with another state."""
         return RoundStart(self.estimator, state)
 
     def state_with(self, rows):
-        """The state with these rows of words; its arrays may be changed in place."""
+        """Return the state with these rows of words, whose arrays may be changed in place."""
         state = duplicate(self.state)
         return replace(state, words=replace(state.words, store=rows))
 
@@ -148,7 +147,7 @@ class RoundStart:
 
     @property
     def identity(self):
-        """What tells this model and state from all others: dict of numbers, strings and digests by name."""
+        """Identity of this model and state: dict of numbers, strings and digests by name."""
         parameters = {
             name: value
             for name, value in self.estimator.get_params(deep=False).items()
@@ -169,7 +168,7 @@ class RoundStart:
         }
 
     def update(self, n_before=0, n_updates=1, is_first_visit=True):
-        """The Update that a lane makes after n_before others, or that a merge stands for."""
+        """Return the Update that a lane makes after n_before others, or that a merge makes."""
         return Update(
             number=self.state.n_updates + n_before,
             is_first_visit=is_first_visit,
@@ -180,7 +179,7 @@ class RoundStart:
 
 
 def without_rows(state):
-    """The state whose statistics have no rows; all other arrays are copies."""
+    """Return the state without rows of words; the other arrays are copies."""
     none = np.empty((0, state.words.n_topics))
     return duplicate(replace(state, words=replace(state.words, store=none)))
 
@@ -193,9 +192,9 @@ def begin(estimator, n_features, total_samples, feature_names=None):
 
     Parameters
     ----------
-    estimator : with a rule for lanes; it is copied, without what it has learned
+    estimator : estimator with a rule for lanes; it is cloned
     n_features : number of words
-    total_samples : documents of the corpus, where the estimator does not say
+    total_samples : number of documents in the corpus, if the estimator does not give it
     feature_names : names of the words, or None
     """
     model = clone(estimator)
@@ -211,7 +210,7 @@ def begin(estimator, n_features, total_samples, feature_names=None):
 
 
 def word_bounds(n_features, n_shards):
-    """Cut the words into shards (first, last), last not included; of equal size, up to one part of words."""
+    """Cut the words into shards (first, last), last not included, of equal size up to one part."""
     parts = _part_bounds(n_features)
     return list(pairwise(int(parts[N_WORD_PARTS * i // n_shards]) for i in range(n_shards + 1)))
 
@@ -221,13 +220,13 @@ def _part_bounds(n_features):
 
 
 def _parts_of(n_features, first, last):
-    """Bounds of the parts of words of a shard, within it."""
+    """Return the bounds of the parts of words in a shard, relative to its start."""
     bounds = _part_bounds(n_features)
     return bounds[(bounds >= first) & (bounds <= last)] - first
 
 
 def initial_rows(start, first, last):
-    """Rows (n_words, n_topics) of a shard of word_bounds at the start; and sums, for set_initial_totals."""
+    """Return initial rows (n_words, n_topics) of a shard of word_bounds, and sums for set_initial_totals."""
     key = combine_keys(start.state.seed, INITIAL_KEY)
     rows = WordCounts.random(last - first, start.n_topics, key, first=first).store
     bounds = _parts_of(start.n_features, first, last)
@@ -235,7 +234,7 @@ def initial_rows(start, first, last):
 
 
 def set_initial_totals(start, totals):
-    """Return the RoundStart with the sums of the initial rows of all shards, in their order."""
+    """Return the RoundStart with the sums of the initial rows of all shards, in order."""
     words = replace(start.state.words, totals=np.concatenate(totals).sum(axis=0))
     return start.followed_by(replace(start.state, words=words))
 
@@ -244,17 +243,18 @@ def set_initial_totals(start, totals):
 
 
 def local_update(start, words, rows, batches, lane, dtype=np.float64, at=None):
-    """Treat mini-batches of a lane.
+    """Process the mini-batches of a lane.
 
     Parameters
     ----------
     start : RoundStart
-    words : (n_words,) the words that its documents have, ascending
-    rows : (n_rows, n_topics) of these at least, as the last merge left them; not changed
-    batches : csr_arrays of documents, whose columns are positions in words; one, in the first round of all
+    words : (n_words,) words of its documents, ascending
+    rows : (n_rows, n_topics) rows after the last merge, which include those of words; not changed
+    batches : csr_arrays of documents, with positions in words as columns. The very first round allows only
+        one.
     lane : number of the lane
-    dtype : float64 or float32, to which what is added is rounded
-    at : (n_words,) where in rows those of the words are; None: they are these, in their order
+    dtype : float64 or float32, the type of the result
+    at : (n_words,) positions of the words in rows. If None, rows are those of words, in order.
 
     Returns
     -------
@@ -266,12 +266,12 @@ def local_update(start, words, rows, batches, lane, dtype=np.float64, at=None):
         )
     at = np.arange(len(words)) if at is None else at.astype(np.int64, copy=False)
     own = np.empty((len(words), start.n_topics))
-    np.take(rows, at, axis=0, out=own, mode="clip")  # which needs no copy in between
+    np.take(rows, at, axis=0, out=own, mode="clip")  # avoids a temporary copy
     state, method = start.state_with(own), start.method
     rule, is_first = method.rule.of(state), state.n_topic_updates == 0
     n_documents, n_tokens = 0, 0.0
     prior = PriorStatistics.none(start.n_topics) if method.learns_from_gains else None
-    left = 1.0  # of each entry of the start, in the store: the scale says the rest
+    left = 1.0  # factor of stored initial entries; the scale has the rest
     with Workers(start.estimator.n_jobs) as workers:
         for i, X in enumerate(batches):
             n_documents += X.shape[0]
@@ -305,7 +305,7 @@ def local_update(start, words, rows, batches, lane, dtype=np.float64, at=None):
 
 
 def _left_by(words, kept):
-    """What decaying all entries by the factor kept leaves of an entry in the store (see WordCounts)."""
+    """Return the factor of a stored entry when all entries decay by kept (see WordCounts)."""
     if kept == 0.0:
         return 0.0
     scale = words.scale * kept
@@ -313,7 +313,7 @@ def _left_by(words, kept):
 
 
 def _added(words, rows, at, left, dtype):
-    """What was added to statistics that began with these rows, of which so much is left in their store.
+    """Return the change of statistics that began with these rows, of which the factor left is stored.
 
     Returns a csr_array if that is smaller than an ndarray, and its sums over words.
     """
@@ -328,7 +328,7 @@ def _added(words, rows, at, left, dtype):
 
 
 def merge_lanes(start, summaries, is_first_visit=True):
-    """Merge the lanes of a round; returns the RoundStart after it, and the RowsMerge for all shards.
+    """Merge the lanes of a round; return the next RoundStart, and the RowsMerge for all shards.
 
     is_first_visit : whether documents may be new to the model, as in a first pass
     """
@@ -337,7 +337,7 @@ def merge_lanes(start, summaries, is_first_visit=True):
     state, method = duplicate(start.state), start.method
     update = start.update(n_updates=lanes[0].n_updates, is_first_visit=is_first_visit)
     n_documents, n_tokens = sum(s.n_documents for s in lanes), sum(s.n_tokens for s in lanes)
-    # Factors of counts are those of one update, whatever it stands for; what is kept is that of all of them.
+    # Factors of counts are those of one update. The kept share is that of all updates.
     rule, rho = method.rule.of(state), method.step_size(state, update)
     counts = LaneCounts(
         totals=[summary.totals for summary in lanes],
@@ -347,7 +347,7 @@ def merge_lanes(start, summaries, is_first_visit=True):
     weights, left, word_prior_step = (0.0,) * len(lanes), 1.0, None
     if n_tokens > 0.0:
         weights = counts.weights(rule.factor(rho, n_documents, n_tokens))
-        # By the scale before the update; that after it says the rest.
+        # Uses the scale before the update. The scale after it has the rest.
         left = _left_by(state.words, method.kept(state, update))
         word_prior_step = rho if method.learns_word_prior else None
     found = BatchCounts(counts, np.empty(0, dtype=np.int32), n_documents, n_tokens)
@@ -358,7 +358,7 @@ def merge_lanes(start, summaries, is_first_visit=True):
 
 
 def check_same_model(summary, identity):
-    """Raise ValueError for LaneSums of another model than the one of an identity."""
+    """Raise ValueError if LaneSums belong to a model with another identity."""
     for name, value in identity.items():
         if summary.of.get(name) != value:
             raise ValueError(
@@ -369,9 +369,11 @@ def check_same_model(summary, identity):
 
 
 def _check_round(lanes, identity):
-    """Raise ValueError unless LaneSums, in the order of lanes, are those of one round."""
+    """Raise ValueError unless LaneSums, sorted by lane, form one round."""
     if not lanes or [summary.lane for summary in lanes] != list(range(len(lanes))):
-        raise ValueError(f"the lanes {[s.lane for s in lanes]} are no round: each from 0 on is needed, once.")
+        raise ValueError(
+            f"the lanes {[s.lane for s in lanes]} are not a round: each number from 0 on is needed once."
+        )
     first = lanes[0]
     if first.n_updates < 1:
         raise ValueError(f"n_updates={first.n_updates} of lane 0 is invalid: must be at least 1.")
@@ -389,9 +391,9 @@ def merge_rows(rows, merge, updates):
 
     Parameters
     ----------
-    rows : those before, which are not changed
+    rows : rows before the round, not changed
     merge : RowsMerge of the round
-    updates : the part for the shard of each lane's LaneUpdate
+    updates : part for the shard of each LaneUpdate
     """
     merged = rows * merge.kept
     for update in sorted(updates, key=lambda update: update.summary.lane):
@@ -400,7 +402,7 @@ def merge_rows(rows, merge, updates):
 
 
 def row_sums(start, first, last, rows):
-    """What learn_from_rows wants of the merged rows of the shard first to last: small, or None."""
+    """Return the input of learn_from_rows from merged rows of the shard first to last; small, or None."""
     state, method = start.state, start.method
     if not method.learns_word_prior:
         return None
@@ -413,8 +415,8 @@ def learn_from_rows(start, merge, sums, ends_pass=False):
     """Return the RoundStart at the end of a round.
 
     merge : RowsMerge of the round
-    sums : the row_sums of all shards, in their order
-    ends_pass : whether it is the last round of a pass over the corpus
+    sums : the row_sums of all shards, in order
+    ends_pass : whether this round is the last of a pass over the corpus
     """
     state, method = start.state, start.method
     if merge.word_prior_step is not None:
@@ -424,7 +426,7 @@ def learn_from_rows(start, merge, sums, ends_pass=False):
 
 
 def merge_whole(start, rows, updates, is_first_visit=True, ends_pass=False):
-    """Merge the LaneUpdates of a round where rows are those of all words; returns the start and the rows."""
+    """Merge the LaneUpdates of a round if rows has all words; return the RoundStart and the rows."""
     start, merge = merge_lanes(start, [update.summary for update in updates], is_first_visit)
     rows = merge_rows(rows, merge, updates)
     return learn_from_rows(start, merge, [row_sums(start, 0, len(rows), rows)], ends_pass), rows
@@ -434,7 +436,7 @@ def merge_whole(start, rows, updates, is_first_visit=True, ends_pass=False):
 
 
 def finish(start, rows):
-    """Return the fitted estimator with the rows of all shards, in their order."""
+    """Return the fitted estimator with the rows of all shards, in order."""
     model = twin(start.estimator)
     model._state = start.state_with(np.concatenate(rows))
     return model
@@ -443,7 +445,7 @@ def finish(start, rows):
 def start_of(estimator, n_new=0):
     """Return the RoundStart of a fitted estimator, whose parameters are adopted.
 
-    n_new : documents by which its corpus has grown
+    n_new : number of documents by which its corpus has grown
     """
     check_lanes(estimator)
     check_is_fitted(estimator)
@@ -457,13 +459,13 @@ def start_of(estimator, n_new=0):
 
 
 def rows_of(estimator, words=slice(None)):
-    """The rows of words of a fitted estimator, as its RoundStart goes on with them."""
+    """Return the rows of words of a fitted estimator, in the scale of its RoundStart."""
     counts = estimator._state.words
     return counts.store[words] * counts.scale
 
 
 def narrowed(batches):
-    """Return the words that batches (csr_arrays of all words) have, and the same batches of these alone."""
+    """Return the words that occur in batches (csr_arrays), and the batches with only these columns."""
     n_features = batches[0].shape[1]
     present = np.zeros(n_features, dtype=bool)
     for X in batches:

@@ -27,21 +27,21 @@ from sktopic._typing import DocumentsLike
 class MinibatchEstimator(CallbackSupportMixin, TopicModel):
     """Base class of estimators whose method `train_on_batch` runs (see `MinibatchMethod`).
 
-    A subclass has parameters and a docstring, says what it is made of (`_method`), and names the class of its
-    state. Documents may have weights: the weight of a document multiplies what its document step has found.
-    A class whose documents cannot have them has `fit` and `partial_fit` of `_unweighted_training` instead.
+    A subclass has parameters and a docstring, defines `_method`, and names the class of its state. The weight
+    of a document multiplies the results of its document step. Classes without document weights take `fit` and
+    `partial_fit` from `_unweighted_training`.
     """
 
     batch_size: int
     max_iter: int
     early_stopping: bool
     validation_fraction: float
-    # Not parameters of all methods.
+    # These are parameters of some methods only.
     total_samples: float | None = None
     components_init: ArrayLike | None = None
     shuffle: bool
 
-    # Raises ValueError for options without a rule for lanes (see _lanes.py); None: the class has no rule.
+    # Raises ValueError for options without a rule for lanes (see _lanes.py). None if the class has no rule.
     _check_lanes: Callable[[], None] | None = None
 
     _state: Any
@@ -60,20 +60,20 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
     @fits
     @with_callbacks
     def fit(self, X: DocumentsLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the topics of a corpus, from scratch.
+        """Learn the topics of a corpus from scratch.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-            Word counts, non-negative, real values allowed. Blocks are matrices of some rows each, which come
-            again in each pass; of a corpus on disk and of blocks, little is in memory (see
-            :doc:`/guide/large_corpora`, which says how ``shuffle`` mixes them).
+            Word counts, non-negative, real values allowed. Blocks are matrices of some rows each, and must be
+            available again in each pass. A corpus on disk and blocks need little memory (see
+            :doc:`/guide/large_corpora`, also for how ``shuffle`` mixes them).
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), float or None, default=None
-            As how many documents each counts, >= 0: in the topics, in the priors that are learned, and in the
-            size of the corpus, though not in its own proportions. None: as one. Documents of weight 0 are
-            left out.
+            Weight of each document, >= 0. A document of weight 2 counts as two documents in the topics, the
+            learned priors and the corpus size, but not in its own proportions. If None, all documents weigh
+            1. Documents of weight 0 are left out.
 
         Returns
         -------
@@ -83,8 +83,8 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
         Raises
         ------
         ValueError
-            If a parameter is out of range, or X is not a valid count matrix or changes meanwhile. If `fit`
-            raises this or any other error, the estimator keeps its earlier fit.
+            If a parameter is out of range, or X is not a valid count matrix or changes during the call. After
+            any error the estimator keeps its earlier fit.
         RuntimeError
             If another thread is training this object, or a parameter is set during the call.
         KeyboardInterrupt
@@ -124,19 +124,19 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
 
     @trains
     def partial_fit(self, X: DocumentsLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Continue training on more documents, treated in batches of ``batch_size``.
+        """Continue training on more documents, in batches of ``batch_size``.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-            Word counts, non-negative, real values allowed. Blocks are read once, so that an iterator will do;
-            if one of them is bad, what came before it has been learned from.
+            Word counts, non-negative, real values allowed. Blocks are read once, so an iterator is allowed.
+            If a block is invalid, the model keeps what it learned from the blocks before it.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), float or None, default=None
-            As how many documents each counts, >= 0: in the topics, in the priors that are learned, and in the
-            size of the corpus, though not in its own proportions. None: as one. Documents of weight 0 are
-            left out.
+            Weight of each document, >= 0. A document of weight 2 counts as two documents in the topics, the
+            learned priors and the corpus size, but not in its own proportions. If None, all documents weigh
+            1. Documents of weight 0 are left out.
 
         Returns
         -------
@@ -146,8 +146,8 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
         Raises
         ------
         ValueError, RuntimeError
-            As in `fit`, or if n_components was changed since training began, where it is not just the start.
-            After an error the state is that of the last complete update.
+            As in `fit`, or if n_components has changed since training began, unless it is only the initial
+            number. After an error the state is that of the last complete update.
         """
         return self._partial_fit(X, sample_weight)
 
@@ -161,7 +161,7 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
         return self
 
     def _check_sample_weight(self, sample_weight):
-        """Raise ValueError for weights where the parameters allow none."""
+        """Raise ValueError for weights if the parameters do not allow them."""
 
     def _passes(self):
         """Return the Passes of fit."""
@@ -181,10 +181,10 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
         add_minibatches(run, documents, int(self.batch_size), self.total_samples)
 
     def _trains_on_whole_corpus(self):
-        """Whether each update of fit is to see all documents."""
+        """Return whether each update of fit sees all documents."""
         return False
 
-    # What TopicModel asks for
+    # Required by TopicModel
 
     def _inference_topics(self):
         return self._present_method().inference_topics(self._state)

@@ -1,8 +1,8 @@
-"""Fitted models in files: what the header of an archive says of a model, and which model it stands for.
+"""Fitted models in files: the header that describes a model, and the model read from it.
 
-The classes declare what training sets (see _fitted_state). Only this, the parameters, names and the output
-container are written and read, so that a file can set no other attribute. Arrays are ``fitted/NAME``,
-``fitted/STATE.FIELD`` and ``parameters/NAME``. A parameter that JSON cannot express is an object with one
+Classes declare their fitted values (see _fitted_state). Only these, parameters, names and the output
+container are written and read, so a file cannot set other attributes. Arrays are ``fitted/NAME``,
+``fitted/STATE.FIELD`` and ``parameters/NAME``. Parameters that JSON cannot represent are objects with one
 key: "tuple", "numpy" (a scalar), "random_state", "array" or, with arrays ``parameters/NAME/PART``, "sparse".
 """
 
@@ -29,31 +29,31 @@ from sktopic._runtime._array_archive import DAMAGED, ArrayArchive, write_archive
 from sktopic._runtime._attributes import attributes_of
 from sktopic._runtime._files import write_file
 
-# After the first release, the number is raised whenever files change.
+# After the first release, the number increases with each change of the format.
 FORMAT = "sktopic model 1"
 KEYS = {"format", "class", "version", "parameters", "fitted", "feature_names", "topic_names", "output"}
-# Attributes that scikit-learn sets: the names of features, the container of set_output ...
+# Attributes that scikit-learn sets: the names of features and the container of set_output.
 NAMES, OUTPUT = "feature_names_in_", "_sklearn_output_config"
-# ... and callbacks, which belong to the process that trains. Users name topics.
+# Callbacks belong to the training process. Users set the names of topics.
 CALLBACKS, TOPIC_NAMES = "_skl_callbacks", "_topic_names"
 CONTAINERS = "default", "pandas", "polars"
-# Numbers that arrays and NumPy scalars can be of, in both byte orders, by their names.
+# Allowed dtypes of arrays and NumPy scalars, in both byte orders, by name.
 DTYPES = {
     dtype.str: dtype
     for code in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
     for dtype in (np.dtype(code), np.dtype(code).newbyteorder())
 }
-# Sparse matrices as they are stored; those of other formats become CSR.
+# Formats of stored sparse matrices. Other formats become CSR.
 SPARSE = {kind.__name__: kind for kind in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)}
 PARTS = "data", "indices", "indptr"
-# The arrays of a parameter, by the key that stands for it in the header.
+# The arrays of a parameter, by its key in the header.
 ARRAYS_OF = {"array": ("",), "sparse": tuple(f"/{part}" for part in PARTS)}
-# Words in the state of a RandomState.
+# Number of words in the state of a RandomState.
 KEY_SIZE = 624
 
 
 def write_model(model, path):
-    """Write a fitted model to a file; it does not change meanwhile.
+    """Write a fitted model, which must not change meanwhile, to a file.
 
     Raises
     ------
@@ -73,17 +73,17 @@ def write_model(model, path):
 
 
 def read_model(path, classes, mapped=False, verify=True):
-    """Return the model that a file stands for, of one of the classes (dict by name).
+    """Return the model in a file, of one of the classes (dict by name).
 
     Raises
     ------
     ValueError
-        If the file is not the file of a model, is damaged, or has a later format.
+        If the file is not a model file, is damaged, or has another format.
     OSError
         If it cannot be read.
     """
     mode = os.stat(os.fspath(path)).st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe would let open wait; a folder is its error
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # open would wait for a pipe
         raise ValueError(f"{path} cannot be loaded: it is not a regular file")
     with open(path, "rb") as file:
         try:
@@ -96,7 +96,7 @@ def read_model(path, classes, mapped=False, verify=True):
 
 
 def _described(model):
-    """The header and the arrays of a model."""
+    """Return the header and the arrays of a model."""
     cls, attributes = type(model), attributes_of(model)
     if getattr(sktopic, cls.__name__, None) is not cls:  # `load` would not know it
         raise TypeError(f"{cls.__name__} is not a class of sktopic: only those can be stored")
@@ -109,7 +109,7 @@ def _described(model):
         )
     parameters, arrays = {}, {}
     for name in names:
-        try:  # a parameter that was deleted may have a value in its class
+        try:  # for a deleted parameter, the class may have a value
             parameters[name], parts = _described_parameter(getattr(model, name))
         except TypeError as error:
             raise TypeError(f"the parameter {name} of {cls.__name__} cannot be stored: {error}") from None
@@ -130,14 +130,14 @@ def _described(model):
 
 
 def described_fitted(fitted):
-    """What `fitted_of` has found: values as a header has them under "fitted", and arrays by their names."""
+    """Return values and arrays of `fitted_of`: values for the header entry "fitted", arrays by name."""
     arrays = {f"fitted/{name}": each for name, each in fitted.items() if isinstance(each, np.ndarray)}
     values = {name: _encoded(each) for name, each in fitted.items() if f"fitted/{name}" not in arrays}
     return values, arrays
 
 
 def _described_parameter(value):
-    """A parameter as JSON has it, and its arrays by the end of their names."""
+    """Return a parameter as JSON, and its arrays by the ends of their names."""
     if type(value) in (np.ndarray, np.memmap) and value.dtype.str in DTYPES:
         return {"array": None}, {"": value}
     if sp.issparse(value) and value.ndim == 2 and value.dtype.str in DTYPES:
@@ -149,7 +149,7 @@ def _described_parameter(value):
 
 
 def _encoded(value):
-    """A value as JSON has it."""
+    """Return a value as JSON."""
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
         return value
@@ -200,10 +200,10 @@ def _model_of(archive, classes, mapped, verify):
 
 
 def fitted_in(archive, kind, others=frozenset(), absent=frozenset(), **reading):
-    """Return what `described_fitted` has described, of a class of states, from an archive.
+    """Read the fitted values of a class of states, described by `described_fitted`, from an archive.
 
-    others : names of the other arrays that the archive has
-    absent : those of the class that it has not
+    others : names of other arrays in the archive
+    absent : fitted arrays that the archive lacks
     reading : how arrays are read
     """
     fitted, declared, optional = archive.header["fitted"], declared_arrays(kind), optional_names(kind)
@@ -218,7 +218,7 @@ def fitted_in(archive, kind, others=frozenset(), absent=frozenset(), **reading):
 
 
 def _check_names(what, found, wanted, optional=frozenset()):
-    """Raise ValueError unless a dict has the wanted names, of which some may be missing."""
+    """Raise ValueError unless a dict has exactly the wanted names; optional names may be missing."""
     if type(found) is not dict:
         raise ValueError(f"{what} are not a JSON object")
     unlike = sorted((found.keys() ^ wanted) - (optional - found.keys()))
@@ -228,12 +228,12 @@ def _check_names(what, found, wanted, optional=frozenset()):
 
 
 def _parts(encoded):
-    """The ends of the names of the arrays that a parameter has."""
+    """Return the ends of the names of a parameter's arrays."""
     return ARRAYS_OF.get(*encoded, ()) if type(encoded) is dict and len(encoded) == 1 else ()
 
 
 def _parameter(archive, name, encoded):
-    """A parameter; the arrays of sparse matrices are checked before scipy reads them."""
+    """Return a parameter. Arrays of sparse matrices are checked before scipy reads them."""
     arrays = []
     for part in _parts(encoded):
         stored = f"parameters/{name}{part}"
@@ -271,7 +271,7 @@ def _set_names(model, header):
 
 
 def _decoded(value):
-    """The value that _encoded has made this of."""
+    """Return the value that _encoded has encoded."""
     match value:
         case list():
             return [_decoded(item) for item in value]
@@ -299,7 +299,7 @@ def _decoded(value):
 
 
 def checked_feature_names(names, n_features, parameter=NAMES):
-    """Return names as an array of objects; ValueError unless there is a string for each feature."""
+    """Return names as an object array; ValueError unless there is one string for each feature."""
     try:
         array = np.array(names, dtype=object)
     except ValueError:  # of sequences of different sizes
@@ -315,7 +315,7 @@ def checked_feature_names(names, n_features, parameter=NAMES):
 
 
 def described(values):
-    """What tells values (a dict) from others, by name: as JSON has them, and digests of arrays."""
+    """Describe values (a dict) by name, as JSON or by digests of arrays; different values differ."""
     found = {}
     for name, value in values.items():
         try:
@@ -329,7 +329,7 @@ def described(values):
 
 
 def digest_of_text(text):
-    """A name for a text that no other has."""
+    """Return a digest that identifies a text."""
     return _digest(text.encode("utf-8", "surrogatepass"))
 
 

@@ -1,4 +1,4 @@
-"""The plug-in model: topics and the prior of their proportions, wherever they come from."""
+"""The plug-in model: topics, and the prior of their proportions, from any source."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from sktopic._topics._topic_rows import TopicProbabilities
 
 
 def _is_estimator(value):
-    """Whether it has a fit method, and is not a table with a column of that name."""
+    """Whether an object has a fit method and is not a table with a column of that name."""
     return hasattr(value, "fit") and not hasattr(value, "__array__")
 
 
@@ -35,12 +35,12 @@ def _opened(model):
 
 
 def last_step(model):
-    """The model at the end of fitted pipelines and searches; others as they are."""
+    """Return the model at the end of fitted pipelines and searches, or the argument itself."""
     return _opened(model)[1]
 
 
 def after_pipeline(model, X):
-    """Return what `last_step` does, and X as that step sees it."""
+    """Return the result of `last_step`, and X as input of that step."""
     before, model = _opened(model)
     for steps in before:
         if hasattr(steps[0], "build_analyzer") and hasattr(X, "shape") and len(X.shape) == 2:
@@ -54,27 +54,27 @@ def after_pipeline(model, X):
 
 
 def column_names(model_or_components):
-    """The words of the topics' columns, ndarray of shape (n_features,) and dtype object; None if unknown."""
+    """Return the words of the topics' columns, an object array (n_features,), or None if unknown."""
     before, model = _opened(model_or_components)
     if before:
         try:
             return np.asarray(before[-1].get_feature_names_out(), dtype=object)
-        except (AttributeError, ValueError):  # a step that cannot say
+        except (AttributeError, ValueError):  # a step without names
             pass
     return getattr(model, "feature_names_in_", None) if _is_estimator(model) else _text_columns(model)
 
 
 def word_names(known_names, feature_names, n_features):
-    """Names of the columns, ndarray of shape (n_features,), dtype object; those known if none are given."""
+    """Return names of the columns, an object array (n_features,); known names if none are given."""
     if feature_names is None:
         feature_names = known_names
     if feature_names is None:
         feature_names = [f"x{column}" for column in range(n_features)]
     names = np.asarray(feature_names, dtype=object)
-    if names.ndim == 0:  # a vectoriser, its vocabulary_, X
+    if names.ndim == 0:  # for example a vectorizer, its vocabulary_ or X
         raise TypeError(
             f"feature_names is a {type(feature_names).__name__}; a list of the {n_features} words in the "
-            "order of the columns is allowed, as get_feature_names_out() of a vectoriser gives."
+            "order of the columns is allowed, as get_feature_names_out() of a vectorizer gives."
         )
     if names.shape != (n_features,):
         raise ValueError(
@@ -85,7 +85,7 @@ def word_names(known_names, feature_names, n_features):
 
 
 def shown_words(model_or_components, feature_names, n_features):
-    """Names of the columns as tables show them: those that are given or known, without lone surrogates."""
+    """Return given or known names of the columns for tables, without lone surrogates."""
     names = word_names(column_names(model_or_components), feature_names, n_features)
     texts = [(i, name) for i, name in enumerate(names) if isinstance(name, str) and not name.isascii()]
     if texts:
@@ -96,7 +96,7 @@ def shown_words(model_or_components, feature_names, n_features):
 
 
 def _text_columns(table):
-    """The columns of a data frame that has names for all of them, else None."""
+    """Return the columns of a data frame if all have names, else None."""
     columns = getattr(table, "columns", None)
     if columns is None or not all(isinstance(name, str) for name in columns):
         return None
@@ -104,7 +104,7 @@ def _text_columns(table):
 
 
 def check_same_names(names, others, whose):
-    """Raise ValueError for names of columns that differ, where both are known."""
+    """Raise ValueError if both names of columns are known and differ."""
     if names is None or others is None or len(names) != len(others):
         return
     differ = np.flatnonzero(np.asarray(names) != np.asarray(others))
@@ -119,8 +119,8 @@ def check_same_names(names, others, whose):
 def plug_in_topics(model_or_components):
     """Return the topics of a fitted estimator or of an array of components, a TopicProbabilities.
 
-    Of a pipeline or search, those of the model at its end. Rows of components are normalised, so
-    pseudo-counts will do (scikit-learn's LDA has those).
+    A pipeline or search gives the topics of its last model. Rows of components are normalized, so
+    pseudo-counts such as those of scikit-learn's LDA are allowed.
     """
     model_or_components = last_step(model_or_components)
     if isinstance(model_or_components, TopicModel):
@@ -148,7 +148,7 @@ def plug_in_topics(model_or_components):
 
 
 def _topics_of(snapshot):
-    """The topics of a snapshot of a model, which last as long as they are in use."""
+    """Return the topics of a model's snapshot, which they keep alive."""
     topics = snapshot._topic_probabilities()
     topics.owner = snapshot
     return topics
@@ -157,8 +157,8 @@ def _topics_of(snapshot):
 def plug_in_model(model_or_components, doc_topic_prior):
     """Return (TopicProbabilities, prior of shape (n_components,)).
 
-    A fitted estimator brings both, under scikit-learn's names ``components_`` and ``doc_topic_prior_``;
-    for an array of components the prior must be given.
+    A fitted estimator has both, as ``components_`` and ``doc_topic_prior_``. For an array of components, the
+    prior must be given.
     """
     if isinstance(model_or_components, TopicModel):
         model_or_components = model_or_components._read()
@@ -182,7 +182,7 @@ def _prior(value, n_components):
 
 
 def check_documents(X, topics, names=None):
-    """Return the Documents of X over the vocabulary of the topics, whose names may be known."""
+    """Return the Documents of X over the vocabulary of the topics; names: those of its words, if known."""
     return documents_of(X, lambda block: _check_matrix(block, topics, names))
 
 

@@ -11,13 +11,13 @@ ALLOWED = np.dtype(np.float64), np.dtype(np.float32)
 
 
 def write_blocks(out, blocks, n_rows, n_columns):
-    """Write blocks of rows, and return the array, or a read-only memory map of the file.
+    """Write blocks of rows; return the array, or a read-only memory map of the file.
 
     Parameters
     ----------
     out : ndarray of shape (n_rows, n_columns), or path of a file that is written completely or not at all
-    blocks : iterable of ndarrays of float64 or float32; the first one has the type of the file
-    n_rows : int, or None: not known before they have all been read
+    blocks : iterable of ndarrays of float64 or float32; the first gives the type of the file
+    n_rows : int, or None if unknown before all blocks have been read
     """
     if isinstance(out, (str, os.PathLike)):
         out = real_path(out)  # Reading blocks may change the current folder.
@@ -44,11 +44,11 @@ def _write_file(file, blocks, n_columns):
         file.write(np.ascontiguousarray(block, dtype=dtype))
         n_rows += len(block)
     file.seek(0)
-    file.write(npy_header(dtype, (n_rows, n_columns)))  # as long as that of no rows
+    file.write(npy_header(dtype, (n_rows, n_columns)))  # has the same length as the first header
 
 
 def _mapped(path):
-    """A memory map of a .npy file, of which only one is open, even if another takes its name meanwhile."""
+    """Return a memory map of a .npy file, opened only once in case another file takes its name."""
     with open(path, "rb") as file:
         np.lib.format.read_magic(file)
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)

@@ -19,10 +19,10 @@ from sktopic._typing import DocumentsLike, FloatArray
 class SamplerEstimator(CallbackSupportMixin, TopicModel):
     """Base class of the Gibbs samplers of a corpus.
 
-    Documents of one call are swept ``max_iter`` times; those of earlier calls are in the counts, and never
-    sampled again. A call is all or nothing up to its first complete sweep: if it fails before, the state is
-    that before the call; after it, the state is that of the last complete sweep. `fit` leaves that only where
-    it was interrupted.
+    The documents of a call are sampled in ``max_iter`` sweeps. Documents of earlier calls stay in the counts
+    and are not sampled again. If a call fails before its first complete sweep, the state before the call
+    returns. Later, the state is that of the last complete sweep; `fit` leaves such a state only after an
+    interruption.
 
     A subclass declares the class of ``_state``, and defines `_method`, which returns a SamplerMethod (see
     _training._sweeps).
@@ -42,14 +42,14 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
     @fits
     @with_callbacks
     def fit(self, X: DocumentsLike, y: object = None) -> Self:
-        """Sample the topics of a corpus, from scratch.
+        """Sample the topics of a corpus from scratch.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-            Word counts, non-negative, real values allowed. All of them are held in memory, with the topics of
-            their tokens, at 50 to 84 bytes a token (see :doc:`/guide/large_corpora`): a corpus on disk, or
-            blocks, save but the memory of the matrix.
+            Word counts, non-negative, real values allowed. All documents and the topics of their tokens are
+            in memory, at 50 to 84 bytes per token (see :doc:`/guide/large_corpora`). A corpus on disk or
+            blocks save only the memory of the matrix.
         y : None
             Ignored.
 
@@ -61,13 +61,13 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
         Raises
         ------
         ValueError
-            If a parameter is out of range, or X is not a valid count matrix or changes meanwhile. If `fit`
-            raises this or any other error, the estimator keeps its earlier fit.
+            If a parameter is out of range, or X is not a valid count matrix or changes during the call. After
+            any error the estimator keeps its earlier fit.
         RuntimeError
             If another thread is training this object, or a parameter is set during the call.
         KeyboardInterrupt
             Is passed on. The state is that of the last complete sweep, or the mean of the draws collected so
-            far; before the first complete sweep, that before the call.
+            far. Before the first complete sweep, it is the state before the call.
         """
         self._check_settings()
         self._train(X, y, self._begin_anew, reporting=True)
@@ -75,14 +75,16 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
 
     @trains
     def partial_fit(self, X: DocumentsLike, y: object = None) -> Self:
-        """Add documents: sample their topics given the counts of all earlier ones, which stay as they are.
+        """Sample the topics of more documents given the counts of earlier documents.
+
+        The topics of earlier documents do not change.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-            Word counts, non-negative, real values allowed. All of them are held in memory, with the topics of
-            their tokens, at 50 to 84 bytes a token (see :doc:`/guide/large_corpora`): a corpus on disk, or
-            blocks, save but the memory of the matrix.
+            Word counts, non-negative, real values allowed. All documents and the topics of their tokens are
+            in memory, at 50 to 84 bytes per token (see :doc:`/guide/large_corpora`). A corpus on disk or
+            blocks save only the memory of the matrix.
         y : None
             Ignored.
 
@@ -94,23 +96,24 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
         Raises
         ------
         ValueError, RuntimeError, KeyboardInterrupt
-            As in `fit`; ValueError also for a parameter that cannot change once sampling has begun. After an
-            error the state is that of the last complete sweep; before the first one, that before the call.
+            As in `fit`. ValueError also if a parameter has changed that cannot change after sampling has
+            begun. After an error the state is that of the last complete sweep, or that before the call if
+            there is none.
         """
         self._check_settings()
         self._train(X, y, self._begin_or_continue, reporting=False)
         return self
 
     def _train(self, X, y, begin, *, reporting):
-        """All sweeps over the documents of a call.
+        """Run all sweeps over the documents of a call.
 
-        begin : function of X that lets the state be that before the first sweep, and returns its documents
+        begin : function of X that sets the state before the first sweep and returns the documents
         reporting : whether callbacks are told
         """
 
         def begin_sweeps():
             documents = begin(X).matrix()
-            self._check_undisturbed()  # by an iterator that has given them
+            self._check_undisturbed()  # the iterator may have changed the model
             return documents
 
         with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:

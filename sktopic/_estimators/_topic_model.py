@@ -1,4 +1,4 @@
-"""What all topic models share: validation, transform, score. Knows nothing of any one algorithm."""
+"""Base class of all topic models: validation, transform and score, for any algorithm."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -56,15 +56,15 @@ from sktopic._runtime._progress import NOT_SHOWN, Progress
 from sktopic._state._fields import State, writable
 from sktopic._typing import DocumentsLike, FloatArray, FloatingArray
 
-# Documents above which transform, score and the like show their progress, where that is asked for.
+# Number of documents above which transform, score and similar methods show progress if verbose.
 MANY_DOCUMENTS = 10_000
-# Documents that an iterator over the topics of words answers for at once.
+# Documents per block of iter_word_topics.
 BLOCK_SIZE = 1024
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
 def _has_posterior(model):
-    """Whether there is a posterior of proportions; AttributeError that says why there is none."""
+    """Whether proportions have a posterior; raise AttributeError with the reason if they have none."""
     if model._no_posterior is not None:
         raise AttributeError(f"{type(model).__name__} has no sample_proportions: {model._no_posterior}")
     return True
@@ -72,7 +72,7 @@ def _has_posterior(model):
 
 @cache
 def _page_address():
-    """Return the address of an estimator's page, with fields for scikit-learn; "" if it is not known."""
+    """Return the address of an estimator's page, with fields for scikit-learn, or "" if unknown."""
     try:
         urls = metadata(__package__).get_all("Project-URL", [])
     except PackageNotFoundError:  # used from where it was built
@@ -82,7 +82,7 @@ def _page_address():
 
 
 def start_training(model, n_features):
-    """Let the state be that before the first document; allocate before anything is set."""
+    """Set the state before the first document; allocate before setting anything."""
     seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     model._state = model._method().start(n_features, seed)
 
@@ -99,15 +99,15 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     random_state: int | np.random.RandomState | None
     verbose: int
 
-    # The class of the state, which declares all that training sets; and the state, None before training.
+    # The class of the state declares all that training sets. The state is None before training.
     _state_class: ClassVar[type[State]]
     _state: Any = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
-    # Why there is no distribution that proportions could be drawn from, if there is none.
+    # Reason if proportions have no distribution to draw from.
     _no_posterior: ClassVar[str | None] = None
-    # Whether n_components is but the largest number of topics, or that at the start.
+    # Whether n_components is only the largest or the initial number of topics.
     _infers_number_of_topics = False
-    # Pairs of the identity of a topic and the name it was given (see _topic_names).
+    # Pairs of a topic's identity and its given name (see _topic_names).
     _topic_names: tuple[tuple[int, str], ...] = ()
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -121,7 +121,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @classmethod
     @cache
     def _get_param_names(cls):
-        return super()._get_param_names()  # which reads the signature of __init__ at each call
+        return super()._get_param_names()  # uncached, it reads the signature of __init__ at each call
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -130,7 +130,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    # What notebooks show: scikit-learn describes parameters and attributes where it has the address of a page
+    # Notebooks: scikit-learn describes parameters and attributes if it knows the address of a page.
 
     _doc_link_module = "sktopic"
 
@@ -141,21 +141,21 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _get_fitted_attr_html(self, doc_link=""):
         table = super()._get_fitted_attr_html(doc_link)
         for name in [name for name in table if not hasattr(self, name)]:
-            del table[name]  # a property that is not there at present
+            del table[name]  # a property without a value at present
         return table
 
-    # What a subclass defines
+    # Defined by subclasses
 
     @abstractmethod
     def _method(self) -> Any:
-        """Return the method that the parameters describe: functions of the state."""
+        """Return the method that the parameters describe, whose functions take the state."""
 
     def _present_method(self):
-        """Return the method, for a fitted model; ValueError for parameters that it cannot be made of."""
+        """Return the method of a fitted model; raise ValueError if a parameter is invalid."""
         try:
             return self._method()
         except Exception:
-            self._check_settings()  # which names the parameter
+            self._check_settings()  # the error names the parameter
             raise
 
     def _topic_probabilities(self):
@@ -163,40 +163,40 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self._present_method().topics(self._state)
 
     def _columns(self):
-        """Return the columns, in the arrays of the state, of the topics that are reported."""
+        """Return the columns of the reported topics in the arrays of the state."""
         return np.arange(self.n_components_)
 
     def _inference_topics(self):
-        """Return the topics that documents are inferred with: those fitted, unless a method has its own."""
+        """Return the topics for the inference of documents: the fitted topics, unless a method overrides."""
         return self._topic_probabilities()
 
     @abstractmethod
     def _transform_step(self) -> InferenceStep[Any]:
-        """Return the document step (see _inference) that transform runs.
+        """Return the document step (see _inference) of `transform`.
 
-        It is a PosteriorStep unless the class says why proportions have no posterior (`_no_posterior`).
+        It is a PosteriorStep, unless `_no_posterior` says why proportions have no posterior.
         """
 
     def _check_settings(self):
-        """Raise ValueError for parameters out of range. A subclass adds those that depend on each other."""
+        """Raise ValueError for invalid parameters. Subclasses check parameters that depend on each other."""
         self._validate_params()
         check_numbers(self)
 
     def _documents(self, X, *, reset=False, once=True):
-        """Return the Documents of X; with reset, set the attributes that tell of its features.
+        """Return the Documents of X; with reset, set the attributes that describe its features.
 
-        once : whether they are read only once, so that X may be an iterator
+        once : whether the documents are read only once, so that X may be an iterator
         """
         if not reset:
             return documents_of(X, self._validate_documents, once)
-        resets = chain([True], repeat(False))  # by the first block alone
+        resets = chain([True], repeat(False))  # only the first block resets
         return documents_of(X, lambda block: self._validate_documents(block, next(resets)), once)
 
     def _validate_documents(self, X, reset=False):
-        """Return a matrix as_documents; with reset, set the attributes that tell of its features."""
+        """Return a matrix as_documents; with reset, set the attributes that describe its features."""
         X = check_sparse_structure(X)
         if not reset and self._has_same_features(X) and are_documents(X):
-            return X  # which scikit-learn would take longer to find than a short document takes
+            return X  # validation by scikit-learn takes longer than inference of a short document
         owner = type(self).__name__
         with explaining(X, owner, None if reset else self.n_features_in_):
             options = {"accept_sparse": "csr", "dtype": COUNT_TYPES, "ensure_all_finite": False}
@@ -206,40 +206,40 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return X
 
     def _has_same_features(self, X):
-        """Whether sparse X has samples, of as many features as were seen in training, which had no names."""
+        """Whether sparse X has samples and the n_features of a training without feature names."""
         if not sp.issparse(X) or X.ndim != 2 or hasattr(self, "feature_names_in_"):
             return False
         return X.shape[0] > 0 and X.shape[1] == getattr(self, "n_features_in_", None)
 
     def _checked(self):
-        """Return self; raise ValueError for a fitted state whose parts do not fit together."""
+        """Return self; raise ValueError if parts of the fitted state do not fit together."""
         check_arrays(self)
         check_parts(self)
         return self
 
     def _check_undisturbed(self):
-        """Raise an error before an update if somebody has changed parameters, or sizes of fitted arrays."""
+        """Raise an error if parameters or sizes of fitted arrays were changed during the call."""
         check_parameters(self)
         check_arrays(self)
 
     def _read(self):
-        """Return a snapshot of the fitted model, checked: training in another thread does not change it."""
+        """Return a checked snapshot of the fitted model, which training in another thread does not change."""
         model = snapshot(self)
         if not model._is_fitted():
             check_is_fitted(model)
         return model._checked()
 
     def _is_fitted(self):
-        """Whether there is a state, of whatever updates."""
+        """Whether there is a state, after any number of updates."""
         return self._state is not None
 
     def _begin_anew(self, X, select=None, *, streamed=False):
-        """Set the state from which training starts, all or nothing; return the Documents of X.
+        """Set the state at the start of training, all or nothing; return the Documents of X.
 
-        select : function of these documents, which returns those to train on, and may raise
-        streamed : whether more documents may follow: of blocks, only the first is then read before training
+        select : function of these documents that returns the documents to train on, and may raise
+        streamed : whether more documents may follow. Only the first block is then read before training.
         """
-        begun = twin(self)  # until it is taken over, nothing is lost
+        begun = twin(self)  # errors leave the model unchanged
         set_attributes(begun, {}, ["_topic_names"])
         documents = begun._documents(X, reset=True, once=streamed)
         if not streamed:
@@ -252,7 +252,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return documents.checked_by(self._validate_documents)
 
     def _begin_or_continue(self, X, select=None):
-        """The same for `partial_fit`: a fitted model goes on, with parameters that may have changed."""
+        """Do the same for `partial_fit`: continue from a fitted model, adopting changed parameters."""
         if not self._is_fitted():
             return self._begin_anew(X, select, streamed=True)
         self._checked()
@@ -269,7 +269,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return documents
 
     def _warn_of_doubtful(self, summary, streamed):
-        """Warn of documents that training starts from, but that are hardly word counts, or too few."""
+        """Warn if the documents are too few, or their values are hardly word counts."""
         owner = type(self).__name__
         summary.warn_of_other_values(owner)
         if not streamed:
@@ -278,27 +278,27 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     add_features = add_features
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file, which `sktopic.load` reads.
+        """Write the fitted model to a file for `sktopic.load`.
 
-        The file is a zip archive of .npy arrays and a JSON header, without pickle: the parameters, all that
-        training has set, the names of the features and the container of `set_output`. What was loaded
-        answers and goes on training as this model does, to the last bit. Callbacks are not stored.
+        The file is a zip archive of .npy arrays and a JSON header, without pickle. A loaded model gives the
+        same results and continues training in the same way, to the last bit. The file also has the feature
+        names and the container of `set_output`, but no callbacks.
 
         Parameters
         ----------
         path : str or path-like
-            The file. One that is there is replaced in one step when the new one is complete and on the
-            disk: after an error, Ctrl-C or a power cut it is the old file or the new one. Who reads or has
-            mapped the old one goes on with it.
+            The file. An existing file is replaced in one step: after an error, Ctrl-C or a power cut, either
+            the old or the complete new file is there. Processes that have the old file open or mapped keep
+            reading it.
 
         Raises
         ------
         NotFittedError
             If the model is not fitted.
         TypeError
-            If a parameter or an attribute is nothing that can be stored: parameters may be None, numbers,
-            strings, lists and tuples of these, arrays of numbers and ``RandomState``; attributes those of
-            the class. Or if the class is not one of this package. The message names it.
+            If a parameter or an attribute cannot be stored, or the class is not one of this package.
+            Parameters may be None, numbers, strings, lists and tuples of these, arrays of numbers and
+            ``RandomState``. Attributes must be declared by the class. The message gives the name.
         ValueError
             If a parameter is out of range, or the fitted state is damaged.
         OSError
@@ -334,7 +334,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @property
     def topic_names_(self) -> NDArray[np.object_]:
-        """Names of the topics, ndarray of str of shape (n_components_,); only once there are any."""
+        """Names of the topics, ndarray of str of shape (n_components_,); only if topics were named."""
         if not self._topic_names:
             raise AttributeError(
                 f"this {type(self).__name__} has no topic_names_: sktopic.inspection.name_topics gives names."
@@ -342,7 +342,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self.get_feature_names_out()
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Names of the topics, as columns of `transform`.
+        """Return the names of the topics, as columns of `transform`.
 
         Parameters
         ----------
@@ -352,8 +352,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         names : ndarray of str of shape (n_components_,), dtype object
-            The names that `sktopic.inspection.name_topics` gave; for topics without one, the name of the
-            class in lower case and the number of the topic.
+            Names given by `sktopic.inspection.name_topics`. Other topics are named by the class in
+            lower case and their number.
         """
         model = self._read()
         names = super(TopicModel, model).get_feature_names_out(input_features)
@@ -362,11 +362,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return names
 
     def _topic_identities(self):
-        """What tells a topic from all that there were or will be: its number, unless topics come and go."""
+        """Identities of the topics: their numbers, or topic_ids_ if topics come and go."""
         return getattr(self, "topic_ids_", np.arange(self.n_components_)).tolist()
 
     def _given_topic_names(self):
-        """The names that topics were given, by the numbers that topics have now."""
+        """Given names by the present numbers of the topics."""
         names = dict(self._topic_names)
         if not names:
             return {}
@@ -374,19 +374,18 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return {topic: names[identity] for topic, identity in identities if identity in names}
 
     def _give_topic_names(self, names):
-        """Give topics names (see `sktopic.inspection.name_topics`)."""
+        """Name topics (see `sktopic.inspection.name_topics`)."""
         with updating(self):
             model = self._read()
             prefix = type(self).__name__.lower()
             self._topic_names = renamed(self._topic_names, names, model._topic_identities(), prefix)
 
-    # What documents are inferred with
+    # Inference of documents
 
     def _answer(self, X, function, name):
         """Return function(inference, documents, workers, progress) of the Documents of X.
 
-        The function is given the Inference with the fitted model, the Documents, Workers, and the Progress
-        that is shown under the name of the method.
+        inference is that of the fitted model. The progress is shown under the name of the method.
         """
         inference, documents = self._questioned(X)
         model, n_documents = inference.model, documents.n_documents
@@ -396,7 +395,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return function(inference, documents, workers, progress)
 
     def _questioned(self, X):
-        """The Inference with the fitted model, and the Documents of X."""
+        """Return the Inference with the fitted model, and the Documents of X."""
         inference = kept_answering(self, self._prepare)
         return inference, inference.model._documents(X)
 
@@ -411,24 +410,24 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     ) -> FloatingArray:
         """Infer the topic proportions of documents.
 
-        A document's proportions depend on the fitted model and on its own words and counts alone: not
-        on the other documents, their order, the container or the number of jobs. A document without words
-        gets the prior mean.
+        The proportions of a document depend only on the fitted model and on the document's words and counts.
+        They do not depend on other documents, their order, the container or the number of jobs. A document
+        without words gets the prior mean.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative.
         out : ndarray of shape (n_samples, n_components_), path of a .npy file, or None, default=None
-            Where to write the proportions, some documents at a time, and not in memory as a whole. An array
-            is of float64 or float32. A file has the type of the result; one that is there is replaced when
-            the new one is complete.
+            Where to write the proportions block by block, without holding all in memory. An array must be
+            float64 or float32. A file has the type of the result; an existing file is replaced when the new
+            one is complete.
 
         Returns
         -------
         theta : ndarray of shape (n_samples, n_components_)
-            Posterior mean topic proportions; rows sum to one. float32 where X is, else float64. With ``out``,
-            that array, or a read-only memory map of the file, also where `set_output` asks for a table.
+            Posterior mean topic proportions; rows sum to one. float32 if X is float32, else float64. With
+            ``out``, that array or a read-only memory map of the file, regardless of `set_output`.
         """
 
         def proportions(inference, documents, workers, progress):
@@ -438,40 +437,41 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @validate_params({"n_topics": [AT_LEAST_ONE]})
     def word_topics(self, X: DocumentsLike, n_topics: int = 3) -> tuple[NDArray[np.int32], FloatingArray]:
-        """Infer from which topics the words of documents are.
+        """Return the most probable topics of each word in each document.
 
-        Tokens of one word in one document have their topics in common. What the probabilities are depends on
-        how `transform` infers documents:
+        All tokens of a word in a document share their topics. The probabilities depend on how `transform`
+        infers documents:
 
-        - Gibbs sampling: the mean, over the counted sweeps and the tokens, of the probabilities from which a
-          token's topic is drawn given those of the others. Those of all topics, times the counts and added
-          to doc_topic_prior_, are proportional to what `transform` answers;
-        - variational inference: the variational distribution of a token's topic;
-        - collapsed variational inference: the same, from the final numbers of tokens in topics;
-        - maximum a posteriori estimation and moment matching: proportional to the proportion of the topic
+        - Gibbs sampling: mean probability from which a token's topic is drawn given the other tokens, over
+          the counted sweeps and the tokens. The probabilities of all topics, times the counts and added to
+          doc_topic_prior_, are proportional to the result of `transform`.
+        - Variational inference: variational distribution of a token's topic.
+        - Collapsed variational inference: the same, from the final numbers of tokens in topics.
+        - Maximum a posteriori estimation and moment matching: proportional to the proportion of the topic
           times the probability of the word in it.
 
-        They depend on the model and on the document's own words and counts alone, as proportions do.
+        As for proportions, only the model and the document's words and counts matter.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative.
         n_topics : int, default=3
-            Topics of each word, the most probable ones; all where the model has fewer.
+            Number of most probable topics of each word. If the model has fewer topics, all.
 
         Returns
         -------
         topics : ndarray of shape (n_entries, min(n_topics, n_components_)), int32
-            Topics of each entry of X, the most probable first. Row ``i`` belongs to ``X.indices[i]`` of an X
-            in CSR format, sorted or not, and else to that of ``scipy.sparse.csr_array(X)``. Entries of the
-            same document and word have the same topics. A stored zero is no word: its topics are -1.
+            Topics of each entry of X, the most probable first. If X is in CSR format, sorted or not, row
+            ``i`` belongs to ``X.indices[i]``; otherwise to the same entry of ``scipy.sparse.csr_array(X)``.
+            Entries of the same document and word have the same topics. A stored zero is no word: its topics
+            are -1.
         probabilities : ndarray of the same shape
-            Their probabilities; 0 for a stored zero. float32 where X is, else float64.
+            Probabilities of these topics; 0 for a stored zero. float32 if X is float32, else float64.
 
         See Also
         --------
-        iter_word_topics : The same block by block, where the results of all documents are too large.
+        iter_word_topics : The same block by block, for results that are too large for memory.
         """
 
         def word_topics(inference, documents, workers, progress):
@@ -485,26 +485,26 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def iter_word_topics(
         self, X: DocumentsLike, n_topics: int = 3, *, block_size: int = BLOCK_SIZE
     ) -> Iterator[tuple[slice, NDArray[np.int32], FloatingArray]]:
-        """Iterate over what `word_topics` returns, some documents at a time.
+        """Iterate over the results of `word_topics`, some documents at a time.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-            Word counts, non-negative. They must not change meanwhile.
+            Word counts, non-negative. They must not change during the iteration.
         n_topics : int, default=3
-            Topics of each word, the most probable ones; all where the model has fewer.
+            Number of most probable topics of each word. If the model has fewer topics, all.
         block_size : int, default=1024
-            Documents at a time.
+            Number of documents at a time.
 
         Yields
         ------
         rows : slice
             The documents.
         topics, probabilities : ndarray
-            As from ``word_topics(X[rows], n_topics)``, by the model as it was when the iterator was made.
+            As from ``word_topics(X[rows], n_topics)``, by the model at the time of the call.
         """
         inference, documents = self._questioned(X)
-        if trained_here(self):  # which may go on before the iterator does
+        if trained_here(self):  # training may continue before the iterator does
             inference = Inference(copied(inference.model))
         return inference.blocks_of_word_topics(documents, n_topics, block_size)
 
@@ -513,35 +513,36 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def sample_proportions(self, X: DocumentsLike, n_samples: int) -> FloatingArray:
         """Draw topic proportions of documents from their posterior, given the fitted topics and prior.
 
-        Where `transform` answers with the posterior mean, these say how certain it is. What the posterior is
-        depends on how `transform` infers documents:
+        The draws show the uncertainty of the posterior mean that `transform` returns. The posterior depends
+        on how `transform` infers documents:
 
-        - Gibbs sampling: the exact posterior, up to the mixing of a chain. It draws the topics of tokens, and
-          proportions from their Dirichlet distribution given these. Each draw comes ``transform_burn_in +
-          transform_sweeps`` sweeps after the one before: the more, the less draws depend on each other and
-          on the start;
-        - variational inference: the variational Dirichlet distribution, which is narrower than the exact
-          posterior;
-        - moment matching: the Dirichlet distribution that the filter arrives at.
+        - Gibbs sampling: the exact posterior, up to the mixing of a chain. The chain draws the topics of
+          tokens, then proportions from their Dirichlet distribution. Draws are ``transform_burn_in +
+          transform_sweeps`` sweeps apart. More sweeps make draws less dependent on each other and on the
+          start.
+        - Variational inference: the variational Dirichlet distribution, which is narrower than the exact
+          posterior.
+        - Moment matching: the Dirichlet distribution at the end of the filter.
 
-        They depend on the model and on the document's own words and counts alone, as proportions do, and the
-        first draws are the same for any number of them. Proportions of models that infer the number of topics
-        are over the topics in use, whose weights are held fixed. How uncertain the topics are is not in them.
+        As for proportions, only the model and the document's words and counts matter. The first draws are the
+        same for any number of draws. Models that infer the number of topics draw over the topics in use and
+        keep the topic weights fixed. The draws do not include the uncertainty of the topics.
 
-        `OnlineOPELDA`, `OnlineCVB0LDA` and `OnlineVariationalHDP` have no such distribution, nor this method.
+        `OnlineOPELDA`, `OnlineCVB0LDA` and `OnlineVariationalHDP` lack this method, because they have no such
+        distribution.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative.
         n_samples : int
-            Draws for each document.
+            Number of draws for each document.
 
         Returns
         -------
         theta : ndarray of shape (n_documents, n_samples, n_components_)
-            The draws, which sum to one over topics; those of a document without words are from the prior.
-            float32 where X is, else float64.
+            The draws, which sum to one over topics. Documents without words draw from the prior. float32 if X
+            is float32, else float64.
         """
 
         def draws(inference, documents, workers, progress):
@@ -551,13 +552,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self._answer(X, draws, "sample_proportions")
 
     def score(self, X: DocumentsLike, y: object = None, sample_weight: ArrayLike | None = None) -> float:
-        """Held-out log-likelihood per word, by document completion; higher is better.
+        """Return the held-out log-likelihood per word by document completion; higher is better.
 
-        A fifth of the tokens of each document is hidden, the topic proportions are inferred from the
-        others by `transform`, and the hidden tokens are predicted. Which tokens are hidden depends on
-        the document alone, so scores of different models on the same documents compare. It is never a
-        bound, and never counts tokens the proportions were fitted to. Models of different vocabularies, as in
-        a search over ``min_df``, are compared by `sktopic.metrics.relative_score`.
+        A fifth of the tokens of each document is hidden. `transform` infers the topic proportions from the
+        other tokens, and the hidden tokens are predicted. The hidden tokens depend only on the document, so
+        you can compare scores of different models on the same documents. The score is never a bound, and
+        never counts tokens that proportions were fitted to. To compare models with different vocabularies, as
+        in a search over ``min_df``, use `sktopic.metrics.relative_score`.
 
         Parameters
         ----------
@@ -566,12 +567,12 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), float or None, default=None
-            As how many documents each counts in the mean over hidden words, >= 0. None: as one.
+            Weight of each document in the mean over hidden words, >= 0. If None, all documents weigh 1.
 
         Returns
         -------
         score : float
-            Mean nats per hidden word; NaN, with a warning, where no document has words.
+            Mean nats per hidden word. NaN, with a warning, if no document has words.
         """
 
         def completion(inference, documents, workers, progress):
@@ -581,7 +582,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self._answer(X, completion, "score")
 
     def _completion(self, documents, workers, progress=NOT_SHOWN):
-        """What Documents score, a PerWord."""
+        """Score of Documents, a PerWord."""
         inference = Inference(self)
         return mean_log_predictive(
             documents.groups(),
@@ -591,7 +592,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
 
     def perplexity(self, X: DocumentsLike, y: object = None, sample_weight: ArrayLike | None = None) -> float:
-        """exp(-score(X)): perplexity per held-out word; lower is better.
+        """Return the perplexity per held-out word, exp(-score(X)); lower is better.
 
         Parameters
         ----------
@@ -600,7 +601,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), float or None, default=None
-            As how many documents each counts, as in `score`.
+            Weight of each document, as in `score`.
 
         Returns
         -------

@@ -1,7 +1,7 @@
 """Names that users give to topics.
 
-They are kept as pairs of the identity of a topic and its name: the number of a topic may change, where topics
-come and go, its identity does not. So a name stays with its topic, and leaves with it.
+They are stored as pairs of a topic's identity and its name. If topics come and go, numbers change but
+identities do not, so a name stays with its topic.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from sktopic._runtime._surrogates import encoded
 
 
 def default_name(prefix, topic):
-    """What a topic without a name is called among features, as scikit-learn does it."""
+    """Return the feature name of a topic without a given name, as in scikit-learn."""
     return f"{prefix}{topic}"
 
 
@@ -20,15 +20,15 @@ def renamed(pairs, names, identities, prefix):
 
     Parameters
     ----------
-    pairs : tuple of (int, str), before
-    names : sequence of str, one for each topic, or dict of str by number, of some topics
-    identities : list of int, of the topics in the order of their numbers
-    prefix : str, with which the names of topics without one begin
+    pairs : tuple of (int, str), the earlier pairs
+    names : sequence of str, one for each topic, or dict of str by topic number
+    identities : list of int, of the topics by number
+    prefix : str, prefix of default names
 
     Raises
     ------
     TypeError, ValueError
-        For names that cannot be, or are not distinct.
+        If a name is invalid or repeated.
     """
     new = _by_number(names, len(identities), prefix)
     by_identity = dict(pairs)
@@ -36,7 +36,7 @@ def renamed(pairs, names, identities, prefix):
         by_identity.pop(identities[topic], None)
         if name != default_name(prefix, topic):
             by_identity[identities[topic]] = name
-    # Of a topic that is not there at present, the name may go to another.
+    # The name of a topic that is absent at present may be reused.
     taken, present = set(new.values()), set(identities)
     by_identity = {
         identity: name for identity, name in by_identity.items() if identity in present or name not in taken
@@ -46,11 +46,11 @@ def renamed(pairs, names, identities, prefix):
 
 
 def check_pairs(pairs):
-    """Return pairs of identity and name from a file as a tuple; ValueError if they are none."""
+    """Return pairs of identity and name from a file as a tuple; ValueError if they are invalid."""
     if type(pairs) is not list or not all(map(_is_pair, pairs)):
-        raise ValueError("its names of topics are no pairs of an identity and a name")
+        raise ValueError("its names of topics are not pairs of an identity and a name")
     if len({identity for identity, _ in pairs}) < len(pairs):
-        raise ValueError("its names of topics name one twice")
+        raise ValueError("its names of topics name a topic twice")
     _check_distinct([name for _, name in pairs])
     return tuple((identity, name) for identity, name in pairs)
 
@@ -63,7 +63,7 @@ def _is_pair(pair):
 
 
 def _by_number(names, n_topics, prefix):
-    """The names given, a dict of str by the number of a topic."""
+    """Return the given names, a dict of str by the number of a topic."""
     if isinstance(names, Mapping):
         for topic in names:
             if not isinstance(topic, Integral) or isinstance(topic, bool) or not 0 <= topic < n_topics:
@@ -92,7 +92,7 @@ def _check_name(name, topic, prefix):
     if not isinstance(name, str):
         raise TypeError(f"names has {name!r:.40} for topic {topic}; strings are allowed.")
     if not name.strip():
-        raise ValueError(f"names has {name!r} for topic {topic}; a name has characters that can be seen.")
+        raise ValueError(f"names has {name!r} for topic {topic}; a name needs visible characters.")
     encoded(name, "names")
     number = name.removeprefix(prefix)
     is_default = number != name and number.isdecimal()

@@ -1,6 +1,6 @@
 """`fit` and `partial_fit` of estimators whose documents cannot have weights.
 
-A subclass of MinibatchEstimator has them by their names in its body.
+A subclass of MinibatchEstimator assigns these functions to the same names in its body.
 """
 
 from typing import TypeVar
@@ -16,14 +16,14 @@ Model = TypeVar("Model", bound=MinibatchEstimator)
 @fits
 @with_callbacks
 def fit(self: Model, X: DocumentsLike, y: object = None) -> Model:
-    """Learn the topics of a corpus, from scratch.
+    """Learn the topics of a corpus from scratch.
 
     Parameters
     ----------
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-        Word counts, non-negative, real values allowed. Blocks are matrices of some rows each, which come
-        again in each pass; of a corpus on disk and of blocks, little is in memory (see
-        :doc:`/guide/large_corpora`, which says how ``shuffle`` mixes them).
+        Word counts, non-negative, real values allowed. Blocks are matrices of some rows each, and must be
+        available again in each pass. A corpus on disk and blocks need little memory (see
+        :doc:`/guide/large_corpora`, also for how ``shuffle`` mixes them).
     y : None
         Ignored.
 
@@ -35,8 +35,8 @@ def fit(self: Model, X: DocumentsLike, y: object = None) -> Model:
     Raises
     ------
     ValueError
-        If a parameter is out of range, or X is not a valid count matrix or changes meanwhile. If `fit`
-        raises this or any other error, the estimator keeps its earlier fit.
+        If a parameter is out of range, or X is not a valid count matrix or changes during the call. After any
+        error the estimator keeps its earlier fit.
     RuntimeError
         If another thread is training this object, or a parameter is set during the call.
     KeyboardInterrupt
@@ -47,13 +47,13 @@ def fit(self: Model, X: DocumentsLike, y: object = None) -> Model:
 
 @trains
 def partial_fit(self: Model, X: DocumentsLike, y: object = None) -> Model:
-    """Continue training on more documents, treated in batches of ``batch_size``.
+    """Continue training on more documents, in batches of ``batch_size``.
 
     Parameters
     ----------
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-        Word counts, non-negative, real values allowed. Blocks are read once, so that an iterator will do;
-        if one of them is bad, what came before it has been learned from.
+        Word counts, non-negative, real values allowed. Blocks are read once, so an iterator is allowed. If a
+        block is invalid, the model keeps what it learned from the blocks before it.
     y : None
         Ignored.
 
@@ -65,18 +65,18 @@ def partial_fit(self: Model, X: DocumentsLike, y: object = None) -> Model:
     Raises
     ------
     ValueError, RuntimeError
-        As in `fit`, or if n_components was changed since training began, where it is not just the start.
-        After an error the state is that of the last complete update.
+        As in `fit`, or if n_components has changed since training began, unless it is only the initial
+        number. After an error the state is that of the last complete update.
     """
     return self._partial_fit(X, sample_weight=None)
 
 
 class NoRequest:
-    """In the place of `set_fit_request`, which classes inherit from those whose fit has more parameters."""
+    """Replacement for the inherited `set_fit_request`, because fit takes no sample_weight."""
 
     def __get__(self, model, owner):
         if model is None:
             return self
         raise AttributeError(
-            f"fit and partial_fit of {owner.__name__} take no sample_weight to be requested."
+            f"fit and partial_fit of {owner.__name__} take no sample_weight, so nothing can be requested."
         )

@@ -1,4 +1,4 @@
-"""A vocabulary that grows: words added to a fitted model."""
+"""Adding words to the vocabulary of a fitted model."""
 
 from collections import Counter
 from numbers import Integral
@@ -22,19 +22,17 @@ Model = TypeVar("Model", bound=BaseEstimator)
 
 @trains
 def add_features(self: Model, features: int | ArrayLike) -> Model:
-    """Add words to the vocabulary of the fitted model, behind those it has.
+    """Add words to the vocabulary of the fitted model, after the known words.
 
-    X has columns for them from then on, in `partial_fit`, `transform` and all other methods. Of a new
-    word nothing is known: in every topic it weighs what topic_word_prior says of a word without tokens.
-    What is known of the other words does not change; their probabilities fall by what the new ones take.
-    Training the model on columns of zeros for these words from the start, with the same initial topics,
-    gives the same, bit for bit, where topic_word_prior is 0; otherwise their share of the prior
-    has had a part in the training.
+    From then on, X has columns for the new words in all methods. A new word starts with the weight
+    `topic_word_prior` in every topic. The probabilities of known words decrease by the probability of the new
+    words; nothing else changes. If topic_word_prior is 0, the result is bit for bit that of training with
+    columns of zeros for these words from the start, with the same initial topics.
 
     Parameters
     ----------
     features : int or array-like of str
-        Names of the new words, where X had names when the model was fitted; otherwise their number.
+        Names of the new words if the model was fitted to X with names, else their number.
 
     Returns
     -------
@@ -46,9 +44,9 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
     NotFittedError
         If the model is not fitted.
     TypeError
-        For a number where names are needed, or names where a number is.
+        If features is a number but names are needed, or the reverse.
     ValueError
-        For names that are there already or twice, which the message has, or a number below one.
+        If a name is known or repeated, which the message lists, or the number is below one.
     RuntimeError
         If another thread is training this object.
 
@@ -66,7 +64,7 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
         names = _new_names(features, known)
         n = len(names)
         setattr(grown, NAMES, np.concatenate([known, names]))
-    grown._check_settings()  # how much new words weigh is a parameter of some
+    grown._check_settings()  # a parameter may give the weight of new words
     grown._state = grown._method().grown(grown._state, n)
     grown.n_features_in_ = self.n_features_in_ + n
     take_over(self, grown)
@@ -80,7 +78,7 @@ def _number(features):
             "number of new words is needed."
         )
     if features < 1:
-        raise ValueError(f"features={features}: one new word at least is needed.")
+        raise ValueError(f"features={features} is invalid: must be at least 1.")
     return int(features)
 
 
@@ -88,25 +86,25 @@ def _new_names(features, known):
     if isinstance(features, (str, Integral)):
         raise TypeError(
             f"features={features!r:.80}: the model was fitted to X with names of columns, so that the names "
-            "of the new words are needed, in a list."
+            "of the new words are needed, as a list."
         )
     names = list(features)
     strange = [name for name in names if not isinstance(name, str)]
     if strange:
         raise TypeError(f"names of features are strings; {listed(strange)} are not.")
     if not names:
-        raise ValueError("features is empty: one new word at least is needed.")
+        raise ValueError("features is empty: must have at least one new word.")
     present = set(known).intersection(names)
     if present:
         raise ValueError(f"the model has these features already: {listed(n for n in names if n in present)}.")
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise ValueError(f"new features are there more than once: {listed(twice)}.")
+        raise ValueError(f"new features are repeated: {listed(twice)}.")
     return np.array([str(name) for name in names], dtype=object)
 
 
 def listed(names):
-    """The first names, for a message."""
+    """Return the first names, for a message."""
     names = [f"{name!r:.80}" for name in names]
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
     return ", ".join(names[:LISTED]) + more

@@ -1,4 +1,4 @@
-"""Moves of topics by one batch of documents, a sample of the corpus."""
+"""Moves of topics judged by one batch of documents, a sample of the corpus."""
 
 import math
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ from sktopic.hdp._variational_split_merge import (
     topic_of,
 )
 
-# Passes, or updates, for which a topic is not merged after it was made or last changed.
+# Number of passes, or updates, without merges of a topic after it was made or last changed.
 GRACE_PASSES, GRACE_UPDATES = 4, 50
-# Topics that a batch tries to split, and pairs that it tries to merge, at most; and pairs for each topic.
+# Per batch: largest number of topics to split and of pairs to merge, and of pairs for each topic.
 TRIED, PARTNERS = 30, 2
-# Topics that workers divide at a time; those behind the last that is accepted are divided in vain.
+# Number of topics that workers divide at a time. Divisions after the last accepted one are wasted.
 SIDE_BY_SIDE = 6
 
 
@@ -37,8 +37,8 @@ class BatchMoves:
     Attributes
     ----------
     infer : DocumentInference
-    scale : documents of the corpus for each of the batch
-    confidence : standard errors that a gain has to be above zero
+    scale : number of corpus documents per document of the batch
+    confidence : number of standard errors by which a gain must exceed zero
     key : of the random numbers of this update
     workers : Workers
     """
@@ -54,9 +54,9 @@ class BatchMoves:
         return BatchTopics(counts, alpha, eta, self.scale, self.confidence)
 
     def merge(self, state, counts):
-        """Merge topics where that raises the bound.
+        """Merge topics if that raises the bound.
 
-        Returns the state, what the documents of the batch then are, and the moves: tuples (kind, topic,
+        Returns the state, the documents of the batch after the merges, and the moves: tuples (kind, topic,
         other, gain) of identities and nats.
         """
         topics, t = self.batch_topics(state, counts), state.n_topic_updates
@@ -90,9 +90,9 @@ class BatchMoves:
         return state, self.infer(counts.batch, state, self.workers, start), made
 
     def propose_splits(self, state, counts, rho, most):
-        """The state, and at most so many splits of topics that raise the bound, a list of Move.
+        """Return the state, and a limited number of splits that raise the bound, a list of Move.
 
-        state : DirectAssignmentState, with the weights after the update, and all else before it
+        state : DirectAssignmentState, with the weights after the update and everything else before it
         rho : step size of the update
         """
         topics, t = self.batch_topics(state, counts), state.n_topic_updates
@@ -116,7 +116,7 @@ class BatchMoves:
         return postponed(state, "split", outcome.refused, t), outcome.made
 
     def split(self, state, splits, counts):
-        """Take the second parts of topics out of them, when the batch is in the statistics.
+        """Remove the second parts of split topics from them, after the batch has entered the statistics.
 
         Returns the state, the tokens (n_documents, n_topics) of the documents of the batch, and the moves.
         """
@@ -149,7 +149,7 @@ class BatchMoves:
 
 
 def moves_work(counts, n_features):
-    """Operations of the moves by a batch, roughly."""
+    """Return the approximate operations of the moves by a batch."""
     n_documents, n_topics = counts.gamma.shape
     work = (10 + n_documents // 8) * n_topics**2
     return work + 100 * TRIED * (n_features + len(counts.share))

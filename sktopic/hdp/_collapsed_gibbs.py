@@ -16,51 +16,52 @@ from sktopic.hdp._collapsed_method import CollapsedHDP, CollapsedHDPState
 from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS, check_concentration_priors, parameters_of
 from sktopic.hdp._restaurants import SAMPLERS
 
-# Each may need a spare column for a topic.
+# Each proposal may need a spare column for a topic.
 MOST_PROPOSALS = 1000
 
 
 class CollapsedGibbsHDP(SamplerEstimator):
-    """The number of topics of a corpus in memory: a hierarchical Dirichlet process by Gibbs sampling.
+    """Hierarchical Dirichlet process by collapsed Gibbs sampling of a corpus in memory.
 
-    A Markov chain over the topics of all tokens and the tables of all documents, whose stationary law is the
-    exact posterior: topics appear and vanish, and there is no upper bound on their number. Moves that split
-    and merge topics reduce the dependence on the initial number of topics. Choose it when the whole corpus is
-    in memory and the number of topics is asked for; the online methods get to the same predictions in less
-    time.
+    A Markov chain over the topics of tokens and the tables of documents samples the exact posterior. The
+    number of topics has no upper bound. Moves that split and merge topics reduce the dependence on the
+    initial number. Choose this model to estimate the number of topics of a corpus in memory; the online
+    methods predict as well after less time.
 
     Read more in :doc:`/guide/hdp`.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics at the start, which are random. With enough sweeps the result does not depend on it:
-        on 300 documents of bars that takes 700 with n_proposals=20, on thousands of documents many hundreds;
-        more topics then predict better at first.
+        Number of random topics at the start. With enough sweeps the result does not depend on it: 700 sweeps
+        with n_proposals=20 on 300 documents of bars, many hundreds on thousands of documents. More topics
+        predict better at first.
     sampler : {'table_indicator', 'sparse_table_indicator', 'direct_assignment'}, default='table_indicator'
-        How tokens are drawn; all three have the same law. 'table_indicator' draws a topic and whether a
-        table is opened, at the root with the exact weight M_k / (b0 + M) of M_k tables.
-        'sparse_table_indicator' proposes from alias tables and corrects what was drawn. 'direct_assignment'
-        draws topics given weights at the root, and tables and weights in turn.
+        Sampler of tokens. All three have the same stationary distribution. 'table_indicator' draws a topic
+        and whether a table is opened; a topic with M_k of M tables has the exact weight M_k / (b0 + M) at the
+        root. 'sparse_table_indicator' proposes from alias tables and corrects the draws. 'direct_assignment'
+        alternates between topics given weights at the root, and tables and weights.
     topic_concentration : float or 'auto', default='auto'
-        Concentration of the process that topics come from, in [1e-12, 1e12], b0 or gamma in the literature.
-        With 'auto' it is sampled.
+        Concentration of the root process, from which topics come, in [1e-12, 1e12], b0 or gamma in the
+        literature. With 'auto' it is sampled.
     doc_concentration : float or 'auto', default='auto'
-        Concentration of the documents' processes, in [1e-12, 1e12], b1 or alpha in the literature.
+        Concentration of the documents' processes, in [1e-12, 1e12], b1 or alpha in the literature. With
+        'auto' it is sampled.
     topic_concentration_prior, doc_concentration_prior : tuple (shape, rate), default=(1.0, 1.0)
-        Gamma priors of the concentrations that are sampled; the chain starts from their means.
+        Gamma priors of the sampled concentrations. The chain starts from their means.
     topic_word_prior : float or None, default=None
-        Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. None is 0.05. The
-        number of topics depends on it: smaller values make more of them.
+        Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. If None, 0.05.
+        Smaller values give more topics.
     split_merge : bool, default=True
-        Whether it is proposed after each sweep to split a topic or to merge two.
+        Whether splits and merges of topics are proposed after each sweep.
     n_proposals : int, default=10
-        Such proposals after each sweep, 1 to 1000. Each takes some sweeps over the tokens of the topics in
-        question.
+        Number of proposals after each sweep, from 1 to 1000. Each takes some sweeps over the tokens of its
+        topics.
     max_iter : int, default=200
         Number of sweeps over the documents in each call of `fit` or `partial_fit`.
     evaluate_every : int, default=10
-        Sweeps between two entries of log_likelihood_ and n_components_trace_; 0 for none.
+        Number of sweeps between two entries of log_likelihood_ and n_components_trace_. If 0, there are no
+        entries.
     transform_burn_in : int, default=10
         Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=20
@@ -70,8 +71,7 @@ class CollapsedGibbsHDP(SamplerEstimator):
         token of the first documents is drawn in proportion to the probability of its word in these topics.
         They have no effect after that. If None, the initial topic of each token is drawn uniformly.
     n_jobs : int or None, default=None
-        Threads that work on `transform` and `score`; sampling uses one. The results are the same for any
-        number.
+        Number of threads in `transform` and `score`; sampling uses one. The results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topic assignments and of sampling.
     verbose : int, default=0
@@ -86,10 +86,10 @@ class CollapsedGibbsHDP(SamplerEstimator):
         Number of tokens of each word in each topic, in the last draw.
     topic_weights_ : ndarray of shape (n_components_,)
         Expected weights at the root given the tables: M_k / (b0 + M). They sum to less than one; the rest
-        is that of new topics.
+        belongs to new topics.
     topic_ids_ : ndarray of shape (n_components_,), int
-        Identity of each topic, which it keeps as long as it has tokens, also over calls of `partial_fit`. The
-        larger part keeps its own when a topic is split or two are merged. Topics are in this order.
+        Identity of each topic, ascending, kept as long as it has tokens, also in later calls of
+        `partial_fit`. If a topic is split or two are merged, the larger keeps its identity.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions: ``doc_concentration_ * topic_weights_``.
     topic_concentration_, doc_concentration_ : float
@@ -97,7 +97,7 @@ class CollapsedGibbsHDP(SamplerEstimator):
     topic_word_prior_ : float
         Parameter of the topics' prior in use.
     n_components_ : int
-        Number of topics in use: those with tokens.
+        Number of topics in use, which have tokens.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -105,10 +105,10 @@ class CollapsedGibbsHDP(SamplerEstimator):
     topic_names_ : ndarray of shape (n_components_,)
         Names of the topics, defined only after `sktopic.inspection.name_topics`.
     log_likelihood_ : ndarray of shape (n_evaluations,)
-        Log joint probability in nats of words, topics and tables of the documents of the last call of `fit`
-        or `partial_fit`, given those before; after every evaluate_every sweeps.
+        Log joint probability of words, topics and tables of the last call's documents given earlier ones, in
+        nats, after every evaluate_every sweeps.
     n_components_trace_ : ndarray of shape (n_evaluations,), int
-        Number of topics at these times.
+        Number of topics at the same sweeps.
     n_iter_ : int
         Number of sweeps in the last call.
     n_samples_seen_ : int
@@ -121,31 +121,22 @@ class CollapsedGibbsHDP(SamplerEstimator):
 
     Notes
     -----
-    The model is that of the last draw, not a mean over draws, which do not have the same topics. Convergence
-    can be checked by log_likelihood_ and n_components_trace_ of chains from few topics and from many.
-
-    All tokens of a word are visited one after the other, so that the weights of all topics are computed
-    already and change in two places when a token moves. A token then costs a scan of the topics of its
-    document, and with 'table_indicator' the search among sums over sixteen topics.
-
-    An alias table built from counts that include the current token would change the stationary distribution.
-    So the documents of a word are cut into three blocks, and the table of a block is made from the others.
-    With this order of the sweep it saves little: measured, it is slower than 'table_indicator'.
-
-    `partial_fit` adds documents: it sweeps them against the present counts, and never moves the documents of
-    earlier calls. Topics that those have are neither split nor merged. There is no ``sample_weight``, for the
-    reason given at `~sktopic.lda.CollapsedGibbsLDA`: repeat rows instead.
-
-    A count c becomes tokens as in `OnlineEMLDA`, each of which is one customer of its restaurant: the sampler
-    is exact for integer counts up to 64.
+    - The model is the last draw, because topics of different draws do not correspond. To check convergence,
+      compare log_likelihood_ and n_components_trace_ of chains from few topics and from many.
+    - Cost: a token needs a scan of its document's topics, and with 'table_indicator' a search among sums over
+      sixteen topics. 'sparse_table_indicator' is slower in measurements.
+    - `partial_fit` samples new documents given the present counts. It never moves documents of earlier calls,
+      and never splits or merges their topics.
+    - Counts become tokens as in `OnlineEMLDA`. The sampler is exact for integer counts up to 64.
+    - There is no ``sample_weight`` (see `~sktopic.lda.CollapsedGibbsLDA`): repeat rows instead.
 
     References
     ----------
     C. Chen, L. Du and W. Buntine, "Sampling table configurations for the hierarchical Poisson-Dirichlet
-    process", ECML PKDD 2011: table indicators. Equations 8 to 11 of S. Burkhardt and S. Kramer, "Online
-    sparse collapsed hybrid variational-Gibbs algorithm for hierarchical Dirichlet process topic models", ECML
-    PKDD 2017, are their form here, but for the weight of a topic at the root, which is the exact one (and for
-    a misprint in the last, whose denominator is S(n, m)).
+    process", ECML PKDD 2011: table indicators. The form is that of S. Burkhardt and S. Kramer,
+    "Online sparse collapsed hybrid variational-Gibbs algorithm for hierarchical Dirichlet process topic
+    models", ECML PKDD 2017: equations 8 to 11. Two things differ: weights at the root are exact, and the
+    denominator of equation 11 is S(n, m), which the paper misprints.
 
     Y. W. Teh, M. I. Jordan, M. J. Beal and D. M. Blei, "Hierarchical Dirichlet processes", Journal of the
     American Statistical Association 101, 2006: direct assignment (section 5.3) and draws of
@@ -244,7 +235,7 @@ class CollapsedGibbsHDP(SamplerEstimator):
     def _transform_step(self):
         return GibbsInference(self.transform_burn_in, self.transform_sweeps)
 
-    # Sweeps change the arrays behind these in place: they are read from a snapshot.
+    # Sweeps change these arrays in place, so the properties read a snapshot.
 
     @property
     def n_components_(self) -> int:

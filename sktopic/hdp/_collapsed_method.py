@@ -1,4 +1,4 @@
-"""Collapsed Gibbs sampling for the HDP: what a sweep does with the state of a chain."""
+"""Collapsed Gibbs sampling for the HDP: sweeps as functions of the state of a chain."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,12 +32,12 @@ from sktopic.hdp._restaurants import (
 )
 from sktopic.hdp._root import log_root
 
-# Tell the streams of one seed apart.
+# Separate the random streams of one seed.
 CONCENTRATION_KEY = 0x636F6E63
 SPLIT_MERGE_KEY = 0x73706C6974
-# Words in fewer documents do not gain from alias tables.
+# Words in fewer documents do not gain from alias tables (see _kernels.hdp._gibbs).
 COMMON = 64
-# Restricted sweeps before a split is proposed.
+# Number of restricted sweeps before a split is proposed.
 LAUNCH_SWEEPS = 4
 
 
@@ -55,8 +55,8 @@ class CollapsedHDPState(State):
     tables : (n_columns,) float64, tables of each topic
     ids : (n_columns,) identities of topics; -1 in free columns
     next_id : identity of the next topic
-    lengths : (2, n_lengths) the numbers of tokens that documents have, and how many documents have each
-    dropped_tables : number of tables of dropped topics, whose tokens are in ``lengths`` for ever
+    lengths : (2, n_lengths) the different numbers of tokens of documents, and the number of documents of each
+    dropped_tables : number of tables of dropped topics, whose tokens stay in ``lengths``
     topic_concentration, doc_concentration : b0 and b1
     topic_word_prior : parameter of the topics' symmetric Dirichlet prior
     chain : Chain
@@ -77,7 +77,7 @@ class CollapsedHDPState(State):
 
     @property
     def columns(self):
-        """The columns of topics, in the order of their ids; without any, one that is empty."""
+        """The columns of topics, sorted by their ids. Without topics, one empty column."""
         used = np.flatnonzero(self.ids >= 0)
         if not len(used):
             return np.zeros(1, dtype=np.int64)
@@ -99,8 +99,8 @@ class Call:
     ----------
     documents : Restaurants
     before : CountsBefore
-    tables_before : (n_columns,) tables that earlier documents have
-    exact : whether adding and removing tokens rounds nothing
+    tables_before : (n_columns,) tables of earlier documents
+    exact : whether adding and removing tokens is free of rounding errors
     """
 
     documents: Restaurants
@@ -114,7 +114,7 @@ class Call:
 
 
 def arranged(state, call, kept, size):
-    """The state with the topics in some columns only, in that order, and size columns; and so the call."""
+    """Return the state and the call with these columns of topics only, in order, padded to size columns."""
     position = np.full(len(state.ids), -1, dtype=np.int32)
     position[kept] = np.arange(len(kept))
     call.documents.rename(position)
@@ -140,7 +140,7 @@ def arrange_before(call, kept, size):
 
 
 def named_topics(state):
-    """The state with an identity for each new topic, and nothing in the columns of those that are gone."""
+    """Return the state with identities for new topics, and empty columns for removed topics."""
     used = state.tables > 0
     new = used & (state.ids < 0)
     n_new = int(new.sum())
@@ -151,7 +151,7 @@ def named_topics(state):
 
 
 def draw_weights(state, generator):
-    """b1 times the weights of topics at the root given the tables, and b1 times their rest."""
+    """Draw b1 times the weights of topics at the root given the tables, and b1 times their rest."""
     used = state.tables > 0
     root = np.zeros(len(used))
     root[used] = np.maximum(generator.gamma(state.tables[used]), SMALLEST_WEIGHT)
@@ -161,7 +161,7 @@ def draw_weights(state, generator):
 
 
 def seated(state, call, root, key):
-    """The state with tables drawn anew for all documents of the call, given weights of topics."""
+    """Return the state with newly drawn tables for all documents of the call, given weights of topics."""
     tables = np.zeros(len(root))
     key = combine_keys(key, TABLE_KEY)
     draw_tables(lists=call.documents.lists, weight=root, tables=tables, key=key)
@@ -169,7 +169,7 @@ def seated(state, call, root, key):
 
 
 def log_joint(state, call):
-    """log p(words, topics and tables of the documents | counts and tables of earlier ones)."""
+    """Return log p(words, topics and tables of the documents | counts and tables of earlier documents)."""
     words, before, documents = state.words, call.before, call.documents
     beta, size = state.topic_word_prior, len(words.store)
     b0, b1 = state.topic_concentration, state.doc_concentration
@@ -219,18 +219,18 @@ class CollapsedHDP:
         )
 
     def check_continuation(self, state):
-        """Any parameter can change."""
+        """Accept any change of parameters."""
 
     def adopted(self, state):
-        """The state with the present parameters; concentrations that are sampled stay what they are."""
+        """Return the state with the present parameters; sampled concentrations do not change."""
         return self.parameters.adopted(state)
 
     def topics(self, state):
-        """TopicProbabilities."""
+        """Return the TopicProbabilities."""
         return probabilities(of_topics(state.words, state.columns), 1.0, state.topic_word_prior)
 
     def entries(self, state):
-        """None: the prior of topics is a number."""
+        """None, because the prior of topics is a number."""
         return None
 
     def edited(self, state, edit):
@@ -242,17 +242,17 @@ class CollapsedHDP:
         return replace(after, words=words, dropped_tables=state.dropped_tables + dropped)
 
     def frozen(self, state, columns):
-        """The state with the topics of these columns frozen, and no others."""
+        """Return the state in which only the topics of these columns are frozen."""
         return replace(state, words=frozen_topics(state.words, columns, 1.0, state.topic_word_prior))
 
     def grown(self, state, n_words):
-        """The state with so many words more."""
+        """Return the state with more words."""
         return grown(state, n_words)
 
     # A call
 
     def begin(self, state, X):
-        """The Call for documents X."""
+        """Return the Call for documents X."""
         batch = DocumentReader(X).batch(np.arange(X.shape[0]))
         documents = Restaurants.of(batch)
         before = CountsBefore.of(state.words, np.sort(documents.words))
@@ -260,7 +260,7 @@ class CollapsedHDP:
         return Call(documents, before, tables_before=state.tables.copy(), exact=exact)
 
     def entered(self, state, call):
-        """The state with the documents of the call; tokens of the first ones get random topics."""
+        """Return the state with the documents of the call. The very first documents get random topics."""
         if state.chain.n_samples_seen == 0:
             self._assign_at_random(state, call)
         lengths = call.documents.n_customers
@@ -287,7 +287,7 @@ class CollapsedHDP:
         state.tables[:] = documents.tables(len(state.ids))
 
     def undo(self, state, call):
-        """A function that undoes, in arrays, what a sweep from now on has done."""
+        """Return a function that undoes changes in arrays by the following sweep."""
         documents, before, z = call.documents, call.before, call.documents.z.copy()
         small = [(each, each.copy()) for each in (state.words.totals, state.tables, state.ids)]
 
@@ -303,7 +303,7 @@ class CollapsedHDP:
     # A sweep
 
     def swept(self, state, call, workers):
-        """The state after a sweep, with proposals to split and merge topics behind it."""
+        """Return the state after a sweep and its proposals to split and merge topics."""
         used = np.flatnonzero(state.tables)
         if len(state.ids) > 4 * (len(used) + SPARE):
             state = arranged(state, call, used, -(-(len(used) + SPARE) // SPARE) * SPARE)
@@ -311,16 +311,16 @@ class CollapsedHDP:
         state = self._swept_tokens(state, call, key)
         if self.n_proposals:
             state = self._split_and_merged(state, call, combine_keys(key, SPLIT_MERGE_KEY))
-        if not call.exact:  # count anew what adding and removing has rounded
+        if not call.exact:  # recount, because additions and removals have rounded
             call.before.recount(state.words, [call.documents])
         state = named_topics(state)
         return self._with_concentrations(state, generator_of(key, CONCENTRATION_KEY))
 
     def _swept_tokens(self, state, call, key):
-        """The state with topics drawn for all tokens, in columns that are added if none is free."""
+        """Return the state with new topics for all tokens; columns are added if none is free."""
         if self.sampler == "direct_assignment":
             root, rest = draw_weights(state, generator_of(key, WEIGHT_KEY))
-        else:  # what the root tells of topics and of new ones, not normalised
+        else:  # unnormalized weights of topics and of new topics at the root
             root, rest = state.tables.copy(), state.topic_concentration
         call.documents.weigh(indicators=self.sampler != "direct_assignment")
         topics = RootTopics(state.words.store, state.words.totals, root, state.ids)
@@ -337,7 +337,7 @@ class CollapsedHDP:
         return replace(state, tables=topics.root)
 
     def _split_and_merged(self, state, call, key):
-        """The state after proposals to split and merge topics that no earlier document has."""
+        """Return the state after proposals to split and merge topics without earlier documents."""
         documents, free = call.documents, np.count_nonzero(state.tables == 0)
         if not len(documents.z):
             return state
@@ -359,7 +359,7 @@ class CollapsedHDP:
         return seated(state, call, root, key)
 
     def _with_concentrations(self, state, generator):
-        """The state with concentrations drawn given the tables, where asked for."""
+        """Return the state with concentrations drawn given the tables, if they are sampled."""
         n_tables, n_topics = state.tables.sum(), np.count_nonzero(state.tables)
         if n_tables == 0:
             return state
@@ -378,7 +378,7 @@ class CollapsedHDP:
             drawn = draw_concentration(
                 state.doc_concentration,
                 self.parameters.doc_concentration_prior,
-                n_tables=n_tables + state.dropped_tables,  # those of documents with these lengths
+                n_tables=n_tables + state.dropped_tables,  # tables of documents with these lengths
                 sizes=sizes,
                 times=times,
                 generator=generator,
@@ -389,11 +389,11 @@ class CollapsedHDP:
     # Between sweeps
 
     def learned(self, state, call, sweep):
-        """The state as it is: concentrations are drawn within sweeps."""
+        """Return the state unchanged, because concentrations are drawn within sweeps."""
         return state
 
     def evaluated(self, state, call):
-        """The state with one more entry of both traces."""
+        """Return the state with one more entry of both traces."""
         return replace(
             state,
             chain=state.chain.evaluated(log_joint(state, call)),
@@ -401,5 +401,5 @@ class CollapsedHDP:
         )
 
     def ended(self, state, call, mean):
-        """The state as it is: the model is that of the last draw."""
+        """Return the state unchanged, because the model is the last draw."""
         return state

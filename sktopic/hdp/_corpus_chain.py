@@ -1,4 +1,4 @@
-"""Collapsed Gibbs sampling of a corpus, some documents at a time: the topics that all its tokens have now."""
+"""Collapsed Gibbs sampling of a corpus, some documents at a time, with topics stored for all tokens."""
 
 from dataclasses import dataclass
 
@@ -18,15 +18,15 @@ from sktopic.hdp._window import Window
 
 @dataclass
 class Visit:
-    """What sampling some documents has made of the counts of the corpus.
+    """Result of sampling some documents.
 
     Attributes
     ----------
-    rows : (n_documents,) which they are
-    words : (n_words,) those that they have
-    topics : RootTopics, those of the whole corpus: tokens of these words, all tokens, and tables as root; the
-        ids are -1 where a topic was made now, else 0
-    clumps : (n_clumps,) where theirs are among those of the corpus
+    rows : (n_documents,) positions of the documents
+    words : (n_words,) their words
+    topics : RootTopics of the whole corpus: tokens of these words, all tokens, and tables as root. The ids
+        are -1 for new topics, else 0.
+    clumps : (n_clumps,) positions of their clumps in the corpus
     z, lists : of these documents, as of CorpusChain
     """
 
@@ -47,10 +47,10 @@ class CorpusChain:
 
     Attributes
     ----------
-    documents : DocumentBatch of all of them
+    documents : DocumentBatch of all documents
     z : (n_clumps,) int32, topic of each clump, document by document
     lists : TableLists of the documents
-    tables : (n_columns,) float64, all tables of each topic
+    tables : (n_columns,) float64, number of tables of each topic
     """
 
     def __init__(self, X):
@@ -69,7 +69,7 @@ class CorpusChain:
         return bool(np.all(self.z >= 0))
 
     def lengths(self):
-        """(n_documents,) clumps of each document."""
+        """Number of clumps of each document, (n_documents,)."""
         return np.diff(self.documents.clump_indptr)
 
     def _clumps_of(self, rows):
@@ -77,11 +77,11 @@ class CorpusChain:
         return _ranges(first[rows], first[rows + 1] - first[rows])
 
     def assign(self, rows, z):
-        """Give the clumps of some documents topics."""
+        """Assign topics to the clumps of some documents."""
         self.z[self._clumps_of(rows)] = z
 
     def seat(self, weights, key):
-        """Draw the tables of all documents from their topics; weights (n_columns,) are b1 r of these."""
+        """Draw the tables of all documents from their topics; weights: (n_columns,) b1 r of these."""
         documents = self.documents
         self.lists.n_entries[:], self.tables = 0, np.zeros(len(weights))
         list_topics(
@@ -95,7 +95,7 @@ class CorpusChain:
         )
 
     def window(self):
-        """All documents as a Window."""
+        """Return all documents as a Window."""
         n = self.n_documents
         return Window(
             word=self._word(),
@@ -113,28 +113,28 @@ class CorpusChain:
         return np.repeat(documents.words[documents.cell_word], np.diff(clump_bounds(documents.cell_count)))
 
     def counts(self, n_features, n_columns):
-        """Tokens of words in topics: ndarray of shape (n_features, n_columns)."""
+        """Count tokens of words in topics: ndarray of shape (n_features, n_columns)."""
         _, size = self.documents.clumps()
         entry = self._word().astype(np.int64) * n_columns + self.z
         return np.bincount(entry, size, n_features * n_columns).reshape(n_features, n_columns)
 
     def log_joint(self, counts, settings):
-        """log p(words, topics and tables), where counts (n_features, n_columns) are those of `counts`."""
+        """Return log p(words, topics and tables); counts: result of `counts`."""
         beta, b1 = settings.topic_word_prior, settings.doc_concentration
         total = log_rising(counts, beta) - log_rising(counts.sum(axis=0), beta * settings.n_features)
         total += log_root(self.tables, settings.topic_concentration) + self.tables.sum() * np.log(b1)
         return total + log_seatings(self.lists) - log_rising(self.lengths(), b1)
 
     def visit(self, batch, rows, statistics, settings, n_sweeps, key):
-        """Sample the topics of some documents given those of all others; changes nothing.
+        """Sample the topics of some documents given those of all others; change nothing.
 
         Parameters
         ----------
-        batch, rows : DocumentBatch, and which documents of the corpus these are
+        batch, rows : DocumentBatch, and positions of its documents in the corpus
         statistics : WordCounts, whose store has the tokens of the corpus
         settings : SweepSettings
-        n_sweeps : sweeps over them
-        key : of the streams
+        n_sweeps : number of sweeps over them
+        key : of the random streams
 
         Returns
         -------
@@ -156,7 +156,7 @@ class CorpusChain:
         )
         for sweep in range(n_sweeps):
             topics = documents.sweep(topics, settings.topic_concentration, settings, combine_keys(key, sweep))
-        if not are_whole(batch.cell_count):  # adding and removing has rounded
+        if not are_whole(batch.cell_count):  # additions and removals have rounded
             for array in (topics.counts, topics.totals):
                 np.maximum(array, 0.0, out=array)
         z = np.empty_like(documents.z)
@@ -171,13 +171,13 @@ class CorpusChain:
         )
 
     def take(self, visit):
-        """Let the documents of a visit have the topics that it has found."""
+        """Store the topics and tables of a visit."""
         self.z[visit.clumps], self.tables = visit.z, visit.topics.root
         self.lists.entries[visit.clumps] = visit.lists.entries
         self.lists.n_entries[visit.rows] = visit.lists.n_entries
 
 
 def _ranges(first, lengths):
-    """Numbers from each first one on, as many as lengths say, one after the other."""
+    """Return concatenated ranges, given the first number and the length of each."""
     before = np.cumsum(lengths) - lengths
     return np.repeat(first - before, lengths) + np.arange(lengths.sum())

@@ -19,88 +19,81 @@ from sktopic.hdp._estimator import MinibatchHDPEstimator, topic_word_posterior
 from sktopic.hdp._memoized._training import add_memoized, fit_memoized
 from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS
 
-# Standard errors by which the gain of a move has to be above zero.
+# Number of standard errors by which the gain of a move must exceed zero.
 CONFIDENCE = {"significant": 2.0, "any": 0.0}
 TRAINERS = {"online": fit_online, "batch": fit_batch, "memoized": fit_memoized}
-# Where documents start that were seen before, if the parameter does not say.
+# Default start of documents that were seen before.
 DEFAULT_START = {"online": "cold", "batch": "better", "memoized": "better"}
 
 
 class DirectAssignmentHDP(MinibatchHDPEstimator):
-    """The number of topics of a stream or a large corpus: an HDP whose topics are split and merged.
+    """Hierarchical Dirichlet process by direct assignment, with splits and merges of topics.
 
-    Documents draw their proportions directly from weights of the topics that all share, and topics have
-    Dirichlet posteriors. After a batch, topics are split in two or merged where that raises the evidence
-    lower bound (oHDP-SM; without moves oHDP, or bHDP with learning_method='batch'). Choose it where the
-    number of topics is asked for and the corpus is a stream or too large for `CollapsedGibbsHDP`.
+    Documents draw their proportions from shared topic weights, and topics have Dirichlet posteriors. After a
+    batch, topics are split or merged if that raises the evidence lower bound. In the literature this is
+    oHDP-SM; without moves oHDP, or bHDP with learning_method='batch'. Choose this model to find a number of
+    topics in a stream, or in a corpus that is too large for `CollapsedGibbsHDP`.
 
     Read more in :doc:`/guide/hdp`.
 
     Parameters
     ----------
     n_components : int, default=20
-        Number of topics at the start. With split_merge=True the result depends on it less than without:
-        on 2000 documents of distinct topics not at all, on texts still. Ten passes over 2930 blog entries
-        lead from 20 topics to 17 and from 100 to 16, over 1392 papers from 20 to 30 and from 100 to 52.
-        Compare `score`, or `elbo` on the same documents.
+        Initial number of topics. With split_merge=True the result depends less on it: on 2000 documents of
+        distinct topics not at all, on texts still. Ten passes over 2930 blog entries lead from 20 topics to
+        17 and from 100 to 16; over 1392 papers, from 20 to 30 and from 100 to 52. Compare `score`, or `elbo`
+        on the same documents.
     learning_method : {'online', 'batch', 'memoized'}, default='online'
-        Whether an update of `fit` sees batch_size documents and takes a step, or all documents and takes the
-        whole step, which needs more passes: each splits max_splits topics at most. That is coordinate ascent:
-        with concentrations that are given, topic_concentration above 10 / 9, and documents that do not start
-        'cold', no pass lowers the bound of the corpus at the documents' present state (`elbo` infers them
-        anew). `partial_fit` then works online. With 'memoized', each batch leaves sums behind that its next
-        visit replaces (Hughes and Sudderth, 2013): topics are those of the whole corpus after each batch,
-        moves are judged on the whole corpus after each pass, and no other step lowers its bound. It takes
-        memory (see Notes), and more passes than the default: 50 for topics that settle. `partial_fit` visits
-        each of its batches once, adds them to the corpus, and makes no moves. After an interruption the
-        state is that of the last complete pass, or call of `partial_fit`.
+        'online' takes a step for each batch_size documents. 'batch' takes the whole step for all documents,
+        which needs more passes: each splits max_splits topics at most. `partial_fit` then works online. With
+        'memoized', each batch stores sums that its next visit replaces (Hughes and Sudderth, 2013). This
+        takes memory (see Notes) and about 50 passes until topics settle.
     split_merge : bool, default=True
-        Whether topics are split and merged. A topic is merged only four passes or fifty updates after it was
-        made or last changed; one for which a split, or the likeliest merges, were refused r times since then
-        waits 2 ** r updates before it is tried again.
+        Whether topics are split and merged. A topic is merged at the earliest four passes or fifty updates
+        after it was made or last changed. After r refused splits, or refused merges with its likeliest
+        partners, it waits 2 ** r updates before the next trial.
     max_splits : int, default=3
-        Topics that a batch may split. With learning_method='memoized' 0 is none, and others are no limit.
+        Largest number of topics that a batch may split. With learning_method='memoized', 0 means no splits,
+        and other values mean no limit.
     move_acceptance : {'significant', 'any'}, default='significant'
-        Which gains of the bound, estimated from a batch, make a move: those two standard errors above zero,
-        or any above zero, as in the paper. Neither is better on all corpora: ten passes over 1392 papers from
-        20 topics end with 30, or with 61 and a score that is higher by 0.05 for 'any', over 2930 blog entries
-        from 100 with 16, or with 11 and a score that is lower by 0.02.
+        Estimated gains of the bound that allow a move: two standard errors above zero ('significant'), or any
+        above zero ('any'), as in the paper. Ten passes over 1392 papers from 20 topics end with 30, or with
+        61 and a score that is higher by 0.05 for 'any'. Over 2930 blog entries from 100 topics they end with
+        16, or with 11 and a score that is lower by 0.02.
     final_moves : bool, default=True
-        Whether the last of several passes of `fit` holds topics fixed, gathers over the corpus what merges,
-        or doing without the smallest topics, would gain, and then makes the moves that raise its bound; after
-        an early stop there is one more pass for that. That pass is repeated (with learning_method='batch'
-        inside it) until no move raises the bound, mostly once or twice. `partial_fit` makes no such moves,
-        nor does the paper.
+        Whether the last of several passes of `fit` holds topics fixed, sums up the gains of merges and of
+        drops of small topics, and makes moves that raise the bound. An early stop adds such a pass. The pass
+        is repeated until no move raises the bound, mostly once or twice; with learning_method='batch', moves
+        are repeated inside it. `partial_fit` and the paper make no such moves.
     document_start : {'cold', 'warm', 'better'} or None, default=None
-        Where inference of a document starts with learning_method='batch' or 'memoized': from equal shares of
-        all topics, from where it ended in the pass before, or from both, of which the better result is kept.
-        None is 'better'. Online, where passes see documents anew, it is 'cold', and nothing else is allowed.
+        Start of a document's inference with learning_method='batch' or 'memoized': equal shares of all topics
+        ('cold'), the result of the last pass ('warm'), or both, keeping the better result ('better'). If
+        None, 'better'. Online, only 'cold' and None are allowed.
     topic_expectation : {'geometric', 'mean'}, default='geometric'
-        What inference of a document takes for the probabilities of words in topics, in training, `transform`
-        and `score`: exp E[log phi] under the topics' posteriors, as mean-field inference does, or E[phi], as
-        if topics were integrated out (as in CVB0). With 'mean', scores on texts are higher, by 0.01 to 0.40
-        nats per word, but 'geometric' is what the bound asks for, and finds the number of distinct topics
-        from more starts. With learning_method='memoized' training takes 'geometric' in any case.
+        Probabilities of words in topics when documents are inferred: exp E[log phi], as in mean-field
+        inference, or E[phi], as in CVB0 [1]_. With 'mean', scores on texts are higher, by 0.01 to 0.40 nats
+        per word. The bound requires 'geometric', which finds the number of distinct topics from more starts.
+        `elbo` and training with learning_method='memoized' always take 'geometric'.
     topic_concentration : float or 'auto', default='auto'
         Concentration of the weights of topics, in [1e-12, 1e12], gamma in the literature. With 'auto' it is
         learned.
     doc_concentration : float or 'auto', default='auto'
-        Concentration of the documents' proportions, in [1e-12, 1e12], alpha in the literature: large values
-        favour documents with many topics.
+        Concentration of the documents' proportions, in [1e-12, 1e12], alpha in the literature. Larger values
+        give documents more topics. With 'auto' it is learned.
     topic_concentration_prior, doc_concentration_prior : tuple (shape, rate), default=(1.0, 1.0)
-        Gamma priors of the concentrations that are learned. What is found is the most probable logarithm of
-        each.
+        Gamma priors of the learned concentrations. The learned value maximizes the posterior density of its
+        logarithm.
     topic_word_prior : float, 'auto' or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. On long documents
-        smaller values make more topics. None is 0.1; with 'auto' it is learned from that start.
-        With learning_method='memoized' None is 'auto', from 0.5.
+        smaller values give more topics. If None, 0.1. With 'auto' it is learned from that start. With
+        learning_method='memoized', both None and 'auto' learn it from 0.5.
     learning_decay : float, default=0.5
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].
     learning_offset : float, default=1.0
         Offset of the step size, >= 0. Larger values slow down the first updates.
     max_iter : int, default=5
-        Passes over the corpus in `fit`; with final_moves the last may be repeated.
+        Number of passes over the corpus in `fit`. With final_moves=True, the last may be repeated.
     batch_size : int, default=200
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
@@ -142,25 +135,23 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         Parameters of the topics' Dirichlet posteriors, lambda in the literature: `topic_word_counts_` plus
         the prior. Their means are `components_`.
     topic_weights_ : ndarray of shape (n_components_,)
-        Weights of the topics, beta in the literature. What is missing to one is left for topics out of use
-        and those to come.
+        Weights of the topics, beta in the literature. If they sum to less than one, the rest belongs to
+        unused and future topics.
     topic_ids_ : ndarray of shape (n_components_,)
-        Identity of each topic, kept in later calls of `partial_fit`. When a topic is split or two are merged,
-        the larger keeps its own.
+        Identity of each topic, kept in later calls of `partial_fit`. If a topic is split or two are merged,
+        the larger keeps its identity.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions: doc_concentration_ * topic_weights_.
     topic_concentration_, doc_concentration_, topic_word_prior_ : float
-        The parameters in use, given or learned.
+        Parameters in use, given or learned.
     n_components_ : int
-        Topics in use: those with at least one expected token in the corpus.
+        Number of topics in use, which have at least one expected token in the corpus.
     move_history_ : structured ndarray of shape (n_moves,)
-        The moves since training began: n_samples (documents seen before the batch, or up to the end of the
-        pass), kind ('split', 'merge' or 'drop'), topic (the identity that is kept, or dropped), other (that
-        which begins or ends, or -1), gain (of the bound, in nats; moves on trial share theirs equally),
-        n_components (after the move: for the last of those made at once, n_components_ then), elbo (the bound
-        of the corpus after the moves of the pass with learning_method='memoized', as in training_history_;
-        else nan). A topic that is left with less than one expected token is removed without an entry. Moves
-        in files of schema 1 and 2 have an n_components of -1, and an elbo of nan: not known.
+        Moves since training began. Fields: n_samples (documents seen before the batch, or up to the end of
+        the pass), kind ('split', 'merge' or 'drop'), topic (identity kept or dropped), other (identity that
+        begins or ends, or -1), gain (of the bound, in nats; moves on trial share it equally), n_components
+        (after the move) and elbo (bound of the corpus after the pass with learning_method='memoized', else
+        nan). Topics with less than one expected token are removed without an entry.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -178,46 +169,30 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     validation_scores_ : ndarray of shape (n_iter_,)
         Held-out score after each pass, with early stopping.
     training_history_ : structured ndarray of shape (n_passes,)
-        With learning_method='memoized' alone, a row for each pass, or call of `partial_fit`: n_samples
-        (documents seen so far), elbo (the bound of the corpus at the documents' present state, in nats, with
-        the log densities of the concentrations that are learned), n_components, doc_concentration,
-        topic_concentration and topic_word_prior.
+        With learning_method='memoized' only, a row for each pass or call of `partial_fit`. Fields: n_samples
+        (documents seen), elbo (bound of the corpus at the documents' present state in nats, with the log
+        densities of learned concentrations), n_components, doc_concentration, topic_concentration and
+        topic_word_prior.
 
     See Also
     --------
     CollapsedGibbsHDP : Samples from the exact posterior of a corpus.
-    HybridHDP : Better predictions; as many topics as are allowed.
+    HybridHDP : Predicts better, but does not estimate the number of topics.
 
     Notes
     -----
-    What a move gains is estimated from a batch. Tokens of a topic that is split, those of earlier batches
-    too, are divided word by word, as the means of the parts share a token of the word. Where the corpus has
-    other tokens of a topic than the batch, according to its posterior, these count for a merge. Batches of a
-    few hundred documents make moves reliable, and of one or two they make none. The settings of the paper are
-    ``move_acceptance='any', final_moves=False, topic_word_prior='auto'``.
-
-    With learning_method='memoized' nothing is estimated from a batch: pairs of topics that may be merged and
-    parts of topics are chosen before a pass, what they change in each batch is summed up during it, and moves
-    are made that raise the bound of the corpus (without the density of the number of topics). Splits that
-    lower it at first may be on trial for up to twelve passes; meanwhile the fitted model is that of before,
-    and it stays so if the bound is not higher by then. Where they end depends on the start and the seed: take
-    the highest last ``elbo`` of several. Shares of a topic in a word of a document that are below 1e-6 are
-    dropped, so that the sums are sparse.
-
-    The bound prefers fewer topics than predictions do: on texts, held-out scores may be higher without moves.
-
-    With ``topic_expectation='mean'`` the share of topic k in a token of word w is proportional to
-    exp(psi(alpha beta_k + N_jk)) (eta + N_kw) / (V eta + N_k): topics are integrated out to order zero [1]_.
-    Moves are judged by the same bound, which holds whatever shares tokens have, and `elbo` is of documents
-    inferred with geometric means. What passes with learning_method='batch' then never lower is the bound with
-    topics as parameters, under a Dirichlet prior of which they are the mode.
-
-    Memory of learning_method='memoized', in the fitted model, too: 16 bytes for each topic that a word has in
-    a batch, 12 for each topic that a document has; with moves up to some four times as much while it trains.
-
-    Memory otherwise: at most about three times 8 bytes times n_features times topics, for each document of a
-    batch some 200 bytes for each topic (with learning_method='batch' the corpus is the batch), and 16 bytes
-    for each pair of topics.
+    - Settings of the paper: ``move_acceptance='any', final_moves=False, topic_word_prior='auto'``.
+    - The bound prefers fewer topics than predictions do: on texts, scores may be higher without moves.
+    - 'online': batches of a few hundred documents make moves reliable; batches of one or two make none.
+    - 'batch': no pass lowers the bound at the documents' present state, if the concentrations are given,
+      topic_concentration is above 10 / 9 and document_start is not 'cold'.
+    - 'memoized': moves are judged on the corpus after each pass; no other step lowers its bound. Splits may
+      be on trial for twelve passes. `partial_fit` adds documents without moves. An interruption leaves the
+      state of the last complete pass or call. Of several seeds, keep the model with the highest last
+      ``elbo``.
+    - Memory: three times 8 bytes per word and topic, 200 bytes per topic and document of a batch, and 16
+      bytes per pair of topics. 'memoized' stores 16 bytes per topic of each word in a batch and 12 per topic
+      of each document, and up to four times as much while it trains with moves.
 
     References
     ----------
@@ -339,7 +314,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
 
     def _method(self):
         moves = MoveSettings(self.max_splits, CONFIDENCE[self.move_acceptance])
-        # Where it is learned with all documents, a larger start ends where the bound is higher.
+        # If it is learned from all documents, a larger start leads to a higher bound.
         start, default = (0.5, "auto") if self.learning_method == "memoized" else (0.1, 0.1)
         return DirectAssignment(
             **self._common_settings(default),

@@ -1,4 +1,4 @@
-"""Direct assignment from mini-batches: a step of weights, topics and concentrations, and moves of topics."""
+"""Direct assignment from mini-batches: steps of weights, topics and concentrations, and moves of topics."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -30,12 +30,12 @@ MOVE_KEY = 0x6D6F7665
 
 @dataclass(frozen=True)
 class MoveSettings:
-    """How topics are split and merged.
+    """Settings of splits and merges.
 
     Attributes
     ----------
-    max_splits : topics that a batch may split
-    confidence : standard errors by which the gain of a move has to be above zero
+    max_splits : largest number of topics that a batch may split
+    confidence : number of standard errors by which the gain of a move must exceed zero
     """
 
     max_splits: int
@@ -50,8 +50,8 @@ class DirectAssignment(HDPMethod):
     ----------
     inference : DocumentInference
     word_prior_start : topic_word_prior before it is learned
-    moves : MoveSettings, or None: topics are neither split nor merged
-    document_start : 'cold', 'warm' or 'better', where inference starts of a document that was seen before
+    moves : MoveSettings, or None without splits and merges
+    document_start : 'cold', 'warm' or 'better', the start of inference in documents that were seen before
     learning_method : 'online', 'batch' or 'memoized'; statistics of the last are sums over batches
     """
 
@@ -62,7 +62,7 @@ class DirectAssignment(HDPMethod):
     learning_method: str
 
     averages: ClassVar[bool] = (
-        False  # documents do not take what they have left in the statistics out of them
+        False  # documents do not subtract their previous contribution from the statistics
     )
 
     def start(self, n_features, seed):
@@ -81,7 +81,7 @@ class DirectAssignment(HDPMethod):
         )
 
     def check_continuation(self, state):
-        """Raise ValueError for parameters that cannot change once training has begun."""
+        """Raise ValueError for changed parameters that cannot change during training."""
         if (self.learning_method == "memoized") != state.is_memoized:
             raise ValueError(
                 f"learning_method={self.learning_method!r}: a model goes on with 'memoized' if, and only if, "
@@ -97,17 +97,17 @@ class DirectAssignment(HDPMethod):
         return self.inference.topics(state, words_in_use(state))
 
     def prediction(self, state) -> InferenceStep[Any]:
-        """The document step of transform."""
+        """Return the document step of transform."""
         return self.inference.step(state.rest)
 
     # The evidence lower bound
 
     def document_bounds(self, state, batch, workers):
-        """Bounds of the documents of a DocumentBatch, in nats: a sequence that sums to their part."""
+        """Return a sequence of numbers in nats that sums to the documents' part of the bound."""
         return [self.inference.with_bound()(batch, state, workers, dtype=np.float64).bound()]
 
     def topic_bounds(self, state):
-        """What is not the documents' part, a sequence of numbers in nats."""
+        """Return a sequence of numbers in nats that sums to the rest of the bound."""
         posteriors = posterior_bound(state.words, state.unit, state.topic_word_prior)
         return [posteriors, weights_bound(state)]
 
@@ -120,7 +120,7 @@ class DirectAssignment(HDPMethod):
         return self.updated(state, counts, update, workers)[0]
 
     def updated(self, state, counts, update, workers):
-        """The state after BatchCounts with words, and the tokens (n_documents, n_topics) of its documents."""
+        """Return the state after BatchCounts with words, and its tokens (n_documents, n_topics)."""
         scale, rho = update.total_samples / counts.n_documents, self.step_size(state, update)
         found, batch, splits, made = counts.expected, counts.expected.batch, [], []
         moves = self._moves_by(state, batch, scale, update, workers)
@@ -137,13 +137,13 @@ class DirectAssignment(HDPMethod):
         if splits:
             state, tokens, parted = moves.split(state, splits, found)
             made = made + parted
-        if not is_first or update.is_whole_corpus:  # the very first batch has read random topics
+        if not is_first or update.is_whole_corpus:  # the first batch was inferred with random topics
             state = moved(self.parameters, state, tokens, batch, scale, rho, workers)
         return after_moves(state, made), tokens
 
     def _moves_by(self, state, batch, scale, update, workers):
-        """The BatchMoves by a batch; None if there are none."""
-        # Topics are random before, and one document is no sample.
+        """Return the BatchMoves by a batch, or None if there are none."""
+        # Topics are random before, and one document is not a sample.
         if self.moves is None or state.n_topic_updates == 0 or (batch.total_weight < 2 and scale > 1.0):
             return None
         key = combine_keys(state.seed, MOVE_KEY, update.number)
@@ -154,7 +154,7 @@ class DirectAssignment(HDPMethod):
         return work if self.moves is None else work + moves_work(counts.expected, state.words.n_features)
 
     def work_without_moves(self, state, counts, update):
-        """Operations of an update in which topics stay what they are, roughly."""
+        """Return the approximate operations of an update without moves."""
         fitting = 40 * WEIGHT_ITERATIONS * counts.expected.gamma.size
         return super().work(state, counts, update) + fitting
 

@@ -1,7 +1,7 @@
-"""The trainers of direct assignment that pass over a corpus: in mini-batches, or in batches of all of it.
+"""Trainers of direct assignment that pass over a corpus, in mini-batches or in batches of all documents.
 
-The last of several passes may be another than those before: topics are held fixed while what merges and drops
-would gain is summed up over the corpus, and then these moves are made.
+The last of several passes may differ: topics are fixed while the gains of merges and drops are summed over
+the corpus, and then these moves are made.
 """
 
 from dataclasses import dataclass, replace
@@ -24,15 +24,15 @@ from sktopic.hdp._minibatch_method import HDPUpdates, of_corpus
 
 
 def fit_batch(run, documents, passes, tasks, evaluate):
-    """Train on batches of all documents; evaluate : function that returns a held-out score, or None."""
+    """Train on batches of all documents; evaluate: function that returns a held-out score, or None."""
     run = replace(run, method=WholeCorpus(run.method))
     fit_online(run, documents, passes, tasks, evaluate, partial(replace, is_last=True))
 
 
 def fit_online(run, documents, passes, tasks, evaluate, last_pass=None):
-    """Train on mini-batches, likewise.
+    """Train on mini-batches in the same way.
 
-    last_pass : function of the method that returns that of the last pass; None: FinalPass
+    last_pass : function of the method that returns that of the last pass. If None, FinalPass.
     """
     if passes.may_repeat:
         fit_to_the_end(run, documents, passes, tasks, evaluate, last_pass or FinalPass)
@@ -41,9 +41,9 @@ def fit_online(run, documents, passes, tasks, evaluate, last_pass=None):
 
 
 def fit_to_the_end(run, documents, passes, tasks, evaluate, last_pass):
-    """Train pass after pass; the last one of several is repeated until no move raises the bound.
+    """Train pass by pass; repeat the last of several passes until no move raises the bound.
 
-    It comes after an early stop, too.
+    The last pass also follows an early stop.
 
     last_pass : function of the method that returns that of the last pass, a PassMethod
     """
@@ -68,7 +68,7 @@ def fit_to_the_end(run, documents, passes, tasks, evaluate, last_pass):
 class PassMethod(HDPUpdates):
     """Base class of the methods of a pass.
 
-    A subclass has a DirectAssignment, `method`, and defines the share of the statistics that an update leaves
+    A subclass has a DirectAssignment, `method`, and defines the share of the statistics that an update keeps
     (`kept`).
     """
 
@@ -81,18 +81,18 @@ class PassMethod(HDPUpdates):
         return self.method.work_without_moves(state, counts, update) + final_work(counts.expected)
 
     def finished(self, state, workers):
-        """Return the state after the last pass, and whether the pass is to be repeated."""
+        """Return the state after the last pass, and whether to repeat the pass."""
         return state, False
 
 
 @dataclass
 class FinalPass(PassMethod):
-    """The last pass in mini-batches: topics are held fixed until it ends.
+    """The last pass in mini-batches, with fixed topics until it ends.
 
     Attributes
     ----------
     method : DirectAssignment
-    moves : FinalMoves, once there was a batch with words
+    moves : FinalMoves, after the first batch with words
     """
 
     method: DirectAssignment
@@ -118,13 +118,13 @@ class FinalPass(PassMethod):
 
 @dataclass
 class WholeCorpus(PassMethod):
-    """The method for batches of all documents, which start from where they ended in the pass before.
+    """The method for batches of all documents, which may start from their result in the pass before.
 
     Attributes
     ----------
     method : DirectAssignment
-    tokens : (n_documents, n_topics) where documents have ended, if they have had words
-    is_last : whether moves are made until none raises the bound, and nothing else is learned
+    tokens : (n_documents, n_topics) results of the documents, after the first batch with words
+    is_last : whether to make moves until none raises the bound, and learn nothing else
     """
 
     method: DirectAssignment

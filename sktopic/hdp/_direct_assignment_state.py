@@ -1,4 +1,4 @@
-"""What direct assignment has learned: the topics of a corpus, their weights, and how they came about."""
+"""The state of direct assignment: topics of a corpus, their weights and their history."""
 
 import math
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from sktopic._topics._word_count_views import expected_counts, expected_tokens
 from sktopic.hdp._hdp_state import MOVE, HDPState, are_in_use, columns_in_use, noted_moves, reporting
 from sktopic.hdp._memoized._summaries import StoredSummaries
 
-# Least weight of a topic, and of all that are out of reach.
+# Smallest weight of a topic, and of all topics that are not represented.
 SMALLEST_WEIGHT = 1e-10
-# Of each topic: how many splits of it, and merges with its likeliest partners, have been refused since it
-# became what it is, and the update from which on the next are tried.
+# For each topic: number of refused splits, and of refused merges with its likeliest partners, since it was
+# made or last changed, and the update of the next trial.
 TRIALS = np.dtype([("splits", "i8"), ("split_due", "i8"), ("merges", "i8"), ("merge_due", "i8")])
-# A topic waits 2 ** refused updates, but no more than this power of two.
+# A topic waits 2 ** refused updates, up to this power of two.
 LONGEST_WAIT = 30
 # An entry of training_history_.
 PASS = np.dtype(
@@ -34,19 +34,19 @@ PASS = np.dtype(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DirectAssignmentState(HDPState):
-    """The state after some updates; there are no columns but those of topics.
+    """The state after some updates; there are no spare columns.
 
     Attributes
     ----------
     weights : ndarray of shape (n_topics,)
         beta of all topics.
     births : ndarray of shape (n_topics,)
-        Updates before each topic became what it is.
+        Number of updates before each topic was made or last changed.
     trials : ndarray of shape (n_topics,)
         TRIALS of each topic.
     move_history : ndarray of shape (n_moves,)
     summaries : StoredSummaries or None
-        What batches have left behind with learning_method='memoized'. The statistics are sums over them.
+        Sums of batches with learning_method='memoized'. The statistics are sums over them.
     training_history : ndarray of shape (n_passes,) or None
         A PASS for each pass with that learning_method.
     """
@@ -64,7 +64,7 @@ class DirectAssignmentState(HDPState):
 
     @property
     def is_memoized(self):
-        """Whether the statistics are sums over batches that have left summaries."""
+        """Whether the statistics are sums over batches with summaries."""
         return self.training_history is not None
 
     @property
@@ -73,12 +73,12 @@ class DirectAssignmentState(HDPState):
 
     @property
     def weight_left(self):
-        """What the weights leave to one."""
+        """One minus the sum of the weights."""
         return max(1.0 - float(self.weights.sum()), SMALLEST_WEIGHT)
 
     @property
     def rest(self):
-        """The prior parameter of what no topic has."""
+        """Prior parameter of all topics that are not represented."""
         return self.doc_concentration * self.weight_left
 
     @property
@@ -88,7 +88,7 @@ class DirectAssignmentState(HDPState):
 
     @property
     def are_frozen(self):
-        """Whether no move may change each topic, (n_topics,)."""
+        """Whether each topic is protected from moves, (n_topics,)."""
         frozen = np.zeros(self.n_topics, dtype=bool)
         frozen[self.words.frozen_columns] = True
         return frozen
@@ -105,19 +105,19 @@ def column_of(state, k):
 
 
 def weights_bound(state):
-    """log p(beta), the density of the sticks."""
+    """Return log p(beta), the density of the sticks."""
     gamma = state.topic_concentration
     return state.n_topics * math.log(gamma) + (gamma - 1.0) * math.log(state.weight_left)
 
 
 def reported(state):
-    """The state that says which of its topics are in use."""
+    """Return the state that reports its topics in use."""
     used = columns_in_use(state)
     return reporting(state, used, state.weights[used])
 
 
 def after_moves(state, moves, elbo=np.nan):
-    """The state with moves, tuples (kind, topic, other, gain), in its history; elbo : of the corpus then."""
+    """Return the state with moves, tuples (kind, topic, other, gain), in its history; elbo: after them."""
     return changed(state, move_history=noted_moves(state, moves, len(columns_in_use(state)), elbo))
 
 
@@ -125,9 +125,9 @@ def after_moves(state, moves, elbo=np.nan):
 
 
 def with_kept(state, kept, words=None):
-    """The state without the other topics; their weights are those of topics out of reach from now on.
+    """Return the state without the other topics, whose weights go to topics that are not represented.
 
-    words : the WordCounts of the topics that are kept, if they are more than before
+    words : WordCounts of the kept topics, if they have additional tokens
     """
     return changed(
         state,
@@ -140,7 +140,7 @@ def with_kept(state, kept, words=None):
 
 
 def with_merged(state, merges):
-    """The state in which topics of disjoint pairs are one each, without those that are not in use.
+    """Return the state after merging disjoint pairs of topics and removing topics that are not in use.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def with_merged(state, merges):
     Returns
     -------
     state : DirectAssignmentState
-    kept : (n_topics,) bool, the topics that are left
+    kept : (n_topics,) bool, the remaining topics
     into : (n_topics,) the topic that each is now part of
     made : list of ("merge", identity kept, identity lost, gain)
     """
@@ -170,7 +170,7 @@ def with_merged(state, merges):
 
 
 def postponed(state, move, topics, t):
-    """The state in which some topics wait with a move ("split" or "merge") that was refused in update t."""
+    """Return the state in which topics wait after a move ("split" or "merge") refused in update t."""
     trials = state.trials.copy()
     trials[f"{move}s"][topics] += 1
     waits = 2 ** np.minimum(trials[f"{move}s"][topics], LONGEST_WAIT)

@@ -8,7 +8,7 @@ from sktopic._inference import VariationalStep
 from sktopic._runtime._arrays import columns_of
 from sktopic._topics._word_count_views import geometric, probabilities
 
-# Part of a word's tokens, the loss of which lets a document start from equal shares of the topics left.
+# A document that loses this part of a word's tokens starts from equal shares of the remaining topics.
 LARGE_LOSS = 0.5
 
 
@@ -16,10 +16,15 @@ LARGE_LOSS = 0.5
 class DocumentInference:
     """Mean-field inference of the documents of a batch, given a DirectAssignmentState.
 
+    With "mean", the share of topic k in a token of word w is proportional to exp(psi(alpha beta_k + N_jk))
+    (eta + N_kw) / (V eta + N_k): topics are integrated out to order zero. The bound of moves holds for any
+    shares. With learning_method='batch', passes then never lower the bound with topics as parameters, under
+    the Dirichlet prior whose mode they are.
+
     Attributes
     ----------
     max_iter, tol : limits of the iterations
-    expectation : of topics: "geometric" means, exp E[log phi], or "mean", E[phi]
+    expectation : "geometric" means of topics, exp E[log phi], or "mean", E[phi]
     """
 
     max_iter: int
@@ -30,25 +35,25 @@ class DocumentInference:
         return VariationalStep(self.max_iter, self.tol, rest)
 
     def with_bound(self):
-        """The one whose results bound the evidence, under posteriors of topics."""
+        """Return the inference whose results bound the evidence, under posteriors of topics."""
         return replace(self, expectation="geometric")
 
     def topics(self, state, words):
-        """The topics of some WordCounts as documents read them."""
+        """Return the topics of some WordCounts in the form for documents."""
         view = probabilities if self.expectation == "mean" else geometric
         return view(words, state.unit, state.topic_word_prior)
 
     def __call__(self, batch, state, workers, tokens=None, dtype=np.float32):
-        """VariationalCounts of a DocumentBatch, from equal shares or from tokens (n_documents, n_topics)."""
+        """Return VariationalCounts of a batch, from equal shares or tokens (n_documents, n_topics)."""
         prior = state.prior
         gathered = self.topics(state, state.words).gather(batch.words, prior, workers, dtype)
         start = None if tokens is None else prior + tokens
         return self.step(state.rest)(batch, gathered, prior, None, workers, gamma=start)
 
     def started(self, start, batch, state, workers, tokens=None):
-        """The same with the start that is named: 'cold', 'warm' or, of both, for each document the 'better'.
+        """Return the same from a named start: 'cold', 'warm', or the 'better' result for each document.
 
-        tokens : those of an earlier visit; None: there was none, and the start is cold
+        tokens : result of an earlier visit. If None, the start is cold.
         """
         if start == "cold" or tokens is None:
             return self(batch, state, workers)
@@ -58,8 +63,8 @@ class DocumentInference:
         return self.step(state.rest).better(warm, self(batch, state, workers), workers)
 
     def without(self, counts, kept, workers):
-        """Inference of the same documents with some of their topics only, from where they are."""
-        # log_norm still tells how the rows were scaled; mean-field inference reads no cumulative sums.
+        """Infer the same documents with some of their topics only, from their present result."""
+        # log_norm still has the scale of the rows. Mean-field inference reads no cumulative sums.
         topics = replace(counts.topics, rows=columns_of(counts.topics.rows, kept))
         prior, rest = counts.prior[kept], counts.rest + counts.prior[~kept].sum()
         start = start_without(counts.batch, counts.tokens, kept)
@@ -67,7 +72,7 @@ class DocumentInference:
 
 
 def merged(tokens, into):
-    """Tokens (n_documents, n_topics) after some topics became part of others (see with_merged)."""
+    """Return tokens (n_documents, n_topics) after topics became part of others (see with_merged)."""
     tokens = tokens.copy()
     for k in np.flatnonzero(into != np.arange(len(into))):
         tokens[:, into[k]] += tokens[:, k]
@@ -75,10 +80,10 @@ def merged(tokens, into):
 
 
 def start_without(batch, tokens, kept):
-    """Tokens (n_documents, n_left) of some of the topics, for documents to start from without the others.
+    """Return tokens (n_documents, n_left) of some topics, to start documents without the others.
 
-    Where what the others leave may be all tokens of a word, those kept start equal: from where they are,
-    inference might be far from words that none of them has.
+    If the removed topics may have all tokens of a word, the kept topics start with equal shares. From their
+    present shares, inference might start far from words that none of them has.
     """
     lost, smallest = tokens[:, ~kept].sum(axis=1), np.full(batch.n_documents, np.inf)
     np.minimum.at(smallest, batch.cell_document(), batch.cell_count)

@@ -1,4 +1,4 @@
-"""What the mini-batch estimators for the HDP have in common with each other, as users see them."""
+"""Base class of the mini-batch estimators for the HDP."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from sktopic.hdp._parameters import check_concentration_priors, parameters_of
 
 
 class MinibatchHDPEstimator(MinibatchEstimator):
-    """Base class: attributes, and parameters that are checked together."""
+    """Base class of HDP estimators: shared attributes and checks of parameters."""
 
     _infers_number_of_topics = True
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
@@ -43,7 +43,7 @@ class MinibatchHDPEstimator(MinibatchEstimator):
         return self._state.in_use
 
     def _common_settings(self, default):
-        """What the methods of all of them have; default: the topic_word_prior that None stands for."""
+        """Return the settings of all methods; default: topic_word_prior if it is None."""
         return {
             "n_components": self.n_components,
             "components": self.components_init,
@@ -54,7 +54,7 @@ class MinibatchHDPEstimator(MinibatchEstimator):
 
 def _topic_word_posterior(self) -> FloatArray:
     model = self._read()
-    # Frozen topics have the prior that they were frozen with.
+    # Frozen topics keep the prior from the time of freezing.
     priors = priors_of(model._state.words, model._state.topic_word_prior, model._columns())
     return model.topic_word_counts_ + np.reshape(priors, (-1, 1))
 

@@ -18,23 +18,23 @@ from sktopic.hdp._document_inference import merged, start_without
 from sktopic.hdp._moves import LEAST_GAIN, Move, best_first, make_moves
 from sktopic.hdp._variational_split_merge import BatchTopics, candidate_pairs, documents_mixing
 
-# Pairs for each topic that the last pass looks at.
+# Number of pairs per topic in the last pass.
 PARTNERS = 6
-# Successive numbers of topics that the first batch would rather not drop, and no larger ones are tried.
+# After this number of successive drops that lose in the first batch, no more are tried.
 ENOUGH = 3
 
 
 class FinalMoves:
-    """What moves change in the bound of a corpus, gathered in a pass over it with topics held fixed.
+    """Changes of a corpus bound by moves, summed in a pass with fixed topics.
 
-    The candidates are chosen by the first batch: pairs of topics, and numbers of the smallest topics, without
-    which documents are inferred once more. Nothing is estimated, and no standard error is needed: merges of
-    disjoint pairs change the bound by the sum of what each does, and dropping topics by what is found. Both
-    at once would not, so that what gains more is done. No topic is frozen in `fit`.
+    The first batch chooses the candidates: pairs of topics, and numbers of the smallest topics, without which
+    documents are inferred again. The sums are exact, so no standard error is needed. Merges of disjoint pairs
+    change the bound by the sum of their changes, and drops by the computed change. Both together would not,
+    so the better one is done. In `fit` no topic is frozen.
 
     Parameters
     ----------
-    state : DirectAssignmentState, whose topics are held fixed
+    state : DirectAssignmentState, with fixed topics
     infer : DocumentInference
     """
 
@@ -44,7 +44,7 @@ class FinalMoves:
         self._pairs, self._n_documents = None, 0.0
 
     def add(self, batch_counts, workers):
-        """Look at the documents of a BatchCounts."""
+        """Add the documents of a BatchCounts."""
         counts, state = batch_counts.expected, self._state
         alpha, eta = state.doc_concentration, state.topic_word_prior
         topics = BatchTopics(counts, alpha, eta, scale=1.0, confidence=0.0)
@@ -76,19 +76,19 @@ class FinalMoves:
         self._merged, self._dropped = np.zeros(len(self._pairs)), np.zeros(len(self._numbers))
 
     def _bounded(self, counts, workers):
-        """The documents as the bound is highest, if they read topics in another way."""
+        """Return documents at their highest bound if inference uses other means of topics."""
         infer = self._infer.with_bound()
         if infer == self._infer:
             return counts
         return infer(counts.batch, self._state, workers, counts.tokens)
 
     def _change_without(self, n, counts, workers):
-        """What the bound of the documents of a batch gains without the n smallest topics."""
+        """Return the change of a batch's document bound without the n smallest topics."""
         without = self._infer.without(counts, self._left(n), workers)
         return float(counts.batch.sum(without.bounds() - counts.bounds()))
 
     def _topics_change(self, n):
-        """What the bound gains by posteriors of topics and by the weights without the n smallest topics."""
+        """Return the change of the bound by topic posteriors and weights without the n smallest topics."""
         state, lost = self._state, self._by_size[:n]
         for k in lost[len(self._posteriors) :]:
             dropped = of_topics(state.words, [k])
@@ -98,11 +98,11 @@ class FinalMoves:
         return weights - sum(self._posteriors[:n])
 
     def _left(self, n):
-        """Whether each topic is left without the n smallest."""
+        """Whether each topic stays without the n smallest."""
         return ~np.isin(np.arange(self._state.n_topics), self._by_size[:n])
 
     def make(self, state, workers):
-        """Let the topics be those of the pass, after the moves that raise the bound.
+        """Carry out the moves that raise the bound, on the topics of the pass.
 
         state : that after the pass
 
@@ -126,7 +126,7 @@ class FinalMoves:
 
 
 def make_all(state, infer, batch_counts, workers):
-    """The state after moves by a batch that is the corpus, until none raises the bound; and the moves."""
+    """Repeat moves by a batch that is the corpus until none raises the bound; return state and moves."""
     made = []
     while True:
         final = FinalMoves(state, infer)
@@ -141,15 +141,15 @@ def make_all(state, infer, batch_counts, workers):
 
 
 def numbers_to_drop(most):
-    """1 to 16, 20, 24, 28, 32, 40, ... up to most."""
+    """Return 1 to 16, 20, 24, 28, 32, 40, ... up to most."""
     numbers = [*range(1, 17), *(m * 2**i for i in range(30) for m in (20, 24, 28, 32))]
     return [n for n in numbers if n <= most]
 
 
 def documents_change(topics, weights, pairs, workers):
-    """What the bound of a batch's documents gains when pairs of topics become one, (n_pairs,).
+    """Return the change of the documents' bound of a batch when pairs of topics merge, (n_pairs,).
 
-    By their proportions and the topics of their tokens, that is; each document as often as its weight says.
+    It covers proportions and the topics of tokens, with documents by weight.
 
     Parameters
     ----------
@@ -174,9 +174,9 @@ def documents_change(topics, weights, pairs, workers):
 
 
 def words_change(state, pairs, workers):
-    """What the bound gains by the topics' words when pairs of topics become one, (n_pairs,).
+    """Return the change of the bound of the topics' words when pairs of topics merge, (n_pairs,).
 
-    That is at the best posteriors of topics, where it is the log of the marginal likelihood of their words.
+    It uses the best posteriors of topics, for which the bound is the log marginal likelihood of their words.
     """
     eta, n = state.topic_word_prior, state.words.n_features
 
@@ -191,5 +191,5 @@ def words_change(state, pairs, workers):
 
 
 def final_work(counts):
-    """Operations of the last pass for a batch, roughly: documents are inferred some times."""
+    """Return the approximate operations of the last pass for a batch, which infers documents repeatedly."""
     return 100 * counts.work()

@@ -1,4 +1,4 @@
-"""What mini-batch methods for the HDP have learned: topics that come and go, some of which are in use."""
+"""The state of mini-batch methods for the HDP: topics that come and go, some of which are in use."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import expected_tokens
 from sktopic._training._minibatch_state import MinibatchState
 
-# Expected tokens in the corpus from which on a topic is in use.
+# Smallest number of expected tokens in the corpus of a topic in use.
 FEWEST_TOKENS = 1.0
 # An entry of a history of moves.
 MOVE = np.dtype(
@@ -34,8 +34,8 @@ def _ids_left(edit, ids):
 class HDPState(MinibatchState):
     """The state after some updates.
 
-    The statistics have a column for each topic that there is capacity for. Those in use, with at least one
-    expected token in the corpus, are reported.
+    The statistics have spare columns for topics. Reported topics are those in use, with at least one expected
+    token in the corpus.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class HDPState(MinibatchState):
     ids : ndarray of shape (n_topics,)
         Identity of the topic of each column.
     next_id : int
-        That of the next new topic.
+        Identity of the next new topic.
     in_use : ndarray of shape (n_components,)
-        Numbers of the columns in use, ascending.
+        Columns in use, ascending.
     topic_weights : ndarray of shape (n_components,)
         Weights of the topics in use.
     doc_topic_prior : ndarray of shape (n_components,)
@@ -69,36 +69,36 @@ class HDPState(MinibatchState):
 
     @property
     def unit(self):
-        """What one unit of the statistics stands for, in tokens of the corpus."""
+        """Tokens of the corpus per unit of the statistics."""
         return self.total_samples
 
     def check(self):
-        """Raise ValueError for parts that do not fit together."""
+        """Raise ValueError if parts do not fit together."""
         used, n_topics = self.in_use, self.words.n_topics
         if used[0] < 0 or used[-1] >= n_topics or (used[1:] <= used[:-1]).any():
             raise ValueError(f"in_use has not ascending numbers of the {n_topics} topics in training")
 
 
 def are_in_use(tokens):
-    """Whether topics with these numbers of expected tokens are in use; the largest always is."""
+    """Whether topics with these numbers of expected tokens are in use. The largest always is."""
     found = tokens >= FEWEST_TOKENS
     found[tokens.argmax()] = True
     return found
 
 
 def columns_in_use(state):
-    """Numbers of the columns whose topics are in use: of all of them, before there are tokens."""
+    """Return the columns of the topics in use, or all columns before there are tokens."""
     if state.n_topic_updates == 0:
         return np.arange(state.words.n_topics)
     return np.flatnonzero(are_in_use(expected_tokens(state.words, state.unit)))
 
 
 def reporting(state, in_use, weights, prior=None):
-    """The state that reports the topics of some columns.
+    """Return the state that reports the topics of some columns.
 
-    in_use : numbers of the columns
+    in_use : the columns
     weights : of their topics
-    prior : Dirichlet parameters of proportions for these; None: doc_concentration times the weights
+    prior : Dirichlet parameters of proportions for these. If None, doc_concentration times the weights.
     """
     if prior is None:
         prior = np.maximum(state.doc_concentration * weights, SMALLEST)
@@ -106,16 +106,16 @@ def reporting(state, in_use, weights, prior=None):
 
 
 def words_in_use(state):
-    """The WordCounts of the topics in use."""
+    """Return the WordCounts of the topics in use."""
     return state.words if len(state.in_use) == state.words.n_topics else of_topics(state.words, state.in_use)
 
 
 def noted_moves(state, moves, n_in_use, elbo=np.nan):
-    """The move history of a state, with more moves behind it; the state is that after them.
+    """Return the move history with more moves appended; the state is that after them.
 
     moves : tuples (kind, topic, other, gain)
-    n_in_use : number of topics then
-    elbo : the bound of the corpus then
+    n_in_use : number of topics after them
+    elbo : bound of the corpus after them
     """
     if not moves:
         return state.move_history

@@ -17,62 +17,62 @@ from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS
 from sktopic.hdp._split_merge_topics import SplitMergeTopics
 from sktopic.hdp._table_step import TableStep
 
-# What topic_word_prior=None stands for with moves, which have no number of topics that it might follow from.
+# topic_word_prior=None with moves. The number of topics is unknown then, so the value cannot depend on it.
 DEFAULT_TOPIC_WORD_PRIOR = 0.05
-# Sweeps over a document before those of doc_burn_in, with a window: after few of them small topics are still
-# in documents where they do not belong, and look as if they were not needed.
+# Sweeps over a document before those of doc_burn_in, with a window. After fewer sweeps, small topics are
+# still in documents where they do not belong, and seem superfluous.
 MIXING_SWEEPS = 16
 
 
 class HybridHDP(MinibatchHDPEstimator):
-    """Topics of very different sizes, and new ones in a stream: an online hierarchical Dirichlet process.
+    """Hierarchical Dirichlet process by online hybrid variational-Gibbs inference.
 
-    Topics are weighted by a distribution that all documents share (the root), which is learned with them: a
-    topic that many documents use is more probable in the next. Choose it where topics are of very different
-    sizes. By default at most n_components topics are used. Topics without tokens lose their weight, but
-    similar topics are not merged: n_components_, the number in use, is no estimate of how many the posterior
-    has; that of `CollapsedGibbsHDP` is. With split_merge=True n_components is only the start, on which the
-    number that is found after some passes hardly depends where the concentrations are given.
+    A distribution over topics that all documents share (the root) is learned with the topics. A topic that
+    many documents use is more probable in new documents. Choose this model for topics of very different
+    sizes, and for a stream in which new topics appear.
+
+    By default, n_components is the largest number of topics. Topics without tokens lose their weight, but
+    similar topics are not merged. n_components_ is therefore no estimate of the number of topics under the
+    posterior; use `CollapsedGibbsHDP` for that. With split_merge=True, n_components is only the initial
+    number. If the concentrations are given, the number after some passes hardly depends on it.
 
     Read more in :doc:`/guide/hdp`.
 
     Parameters
     ----------
     n_components : int, default=100
-        Largest number of topics (truncation), K in the literature. With split_merge=True, the number of
-        random topics that training starts from, where `fit` does not add some (see Notes); it may then be
-        anything later.
+        Largest number of topics (truncation), K in the literature. With split_merge=True, number of random
+        topics at the start; `fit` may raise it to the number that the concentrations lead to expect, at most
+        1000. The number may then become smaller or larger.
     sampler : {'collapsed', 'sparse_table_indicator', 'table_indicator'}, default='collapsed'
-        How documents are sampled. All draw topics from the same distribution. 'collapsed' sums the tables out
-        and has expected counts of tables and of tokens. The two others sample table indicators, and count
-        what was drawn: 'sparse_table_indicator' goes over the document's topics for each token (algorithm 2),
-        'table_indicator' over all of them (equations 18 to 20): these two reproduce the paper, and score 0.1
-        nats per word less on KOS.
+        Sampler of documents. All draw topics from the same distribution. 'collapsed' sums the tables out and
+        uses expected counts. The others draw table indicators: 'sparse_table_indicator' visits the document's
+        topics for each token (algorithm 2), 'table_indicator' all topics (equations 18 to 20). These two
+        reproduce the paper, and score 0.1 nats per word less on KOS.
     root_weight : {'mean', 'paper'}, default='mean'
-        Weight of a topic with g tables in the corpus, of G in all: g / (G + topic_concentration), which is
-        exact, or g ** 2 / ((g + 1) (G + topic_concentration)), which reproduces the paper.
+        Weight of a topic with g of all G tables in the corpus. 'mean' is exact: g / (G +
+        topic_concentration). 'paper' reproduces the paper: g ** 2 / ((g + 1) (G + topic_concentration)).
     topic_concentration : float or 'auto', default='auto'
-        Concentration of the root, in [1e-12, 1e12], b0 in the literature: large values make the weights of
-        topics more equal. With 'auto' it is learned where the root is (see Notes).
+        Concentration of the root, in [1e-12, 1e12], b0 in the literature. Larger values make the weights of
+        topics more equal. With 'auto' it is learned together with the root (see Notes).
     doc_concentration : float or 'auto', default='auto'
-        Concentration of documents, in [1e-12, 1e12], b1 in the literature: large values favour documents
-        with many topics.
-        With 'auto' it is learned from documents that `fit` sees for the first time, since topics that were
-        fitted to a document make it look as if it had fewer of them; `partial_fit` takes all it is given for
-        new, so give a number where it repeats documents.
+        Concentration of documents, in [1e-12, 1e12], b1 in the literature. Larger values give documents more
+        topics. With 'auto' it is learned from documents that `fit` sees for the first time, because documents
+        that topics were fitted to seem to have fewer topics. `partial_fit` treats all documents as new, so
+        give a number if you repeat documents.
     topic_concentration_prior, doc_concentration_prior : tuple (shape, rate), default=(1.0, 0.01)
-        Gamma priors of the concentrations that are learned.
+        Gamma priors of the learned concentrations.
     reuse_topics : bool, default=True
-        Whether a topic that fell out of use may be used again: topic_concentration is then shared out among
-        all n_components topics. Otherwise it belongs to topics beyond those, and the topic stays unused.
+        Whether a topic that fell out of use may be used again. If True, topic_concentration is divided
+        equally among all n_components topics. Otherwise it belongs to topics that are not represented, and
+        the topic stays unused.
     split_merge : bool, default=False
-        Whether topics are born, split, merged and dropped, so that their number is found (see Notes). If
+        Whether topics are born, split, merged and dropped, so that their number is learned (see Notes). If
         True, `sampler` must be 'collapsed', and training takes no ``sample_weight``.
     topic_word_prior : float or None, default=None
-        Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
-        training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``. With
-        split_merge=True it is the parameter of the topics' Dirichlet prior, > 0, on which their number
-        depends: smaller values make more of them. None is then 0.05.
+        Pseudo-count of every word in every topic, >= 0, added when topics are read. It gives unseen words a
+        positive probability. If None, ``min(0.1, 2 / n_components)``. With split_merge=True, it is the
+        parameter of the topics' Dirichlet prior, > 0, and None is 0.05; smaller values then give more topics.
     learning_decay : float, default=0.65
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].
@@ -88,9 +88,9 @@ class HybridHDP(MinibatchHDPEstimator):
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
-        Gibbs sweeps over a document in training that are discarded (burn-in), >= 0; 16 more with
-        split_merge=True where no topics of tokens are kept, since after few sweeps small topics are in more
-        documents than they should be.
+        Discarded Gibbs sweeps over a document in training (burn-in), >= 0. With split_merge=True there are 16
+        more, unless `fit` keeps the topics of all tokens (see Notes). After few sweeps, small topics are in
+        more documents than they should be.
     doc_sweeps : int, default=3
         Number of averaged Gibbs sweeps per document in training, >= 1.
     transform_burn_in : int, default=10
@@ -124,10 +124,11 @@ class HybridHDP(MinibatchHDPEstimator):
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
         Expected number of tokens of each word in each topic in the whole corpus, without the pseudo-count.
     topic_weights_ : ndarray of shape (n_components_,)
-        Weights of the topics at the root; what is missing to one is left for topics out of use and new ones.
+        Weights of the topics at the root. If they sum to less than one, the rest belongs to unused and new
+        topics.
     topic_ids_ : ndarray of shape (n_components_,)
         Identities of the topics: equal numbers are the same topic, also in later calls of `partial_fit`. A
-        topic that falls out of use and comes back has a new one.
+        topic that falls out of use and returns has a new identity.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions: doc_concentration_ * topic_weights_.
     topic_concentration_, doc_concentration_ : float
@@ -135,18 +136,17 @@ class HybridHDP(MinibatchHDPEstimator):
     topic_word_prior_ : float
         Pseudo-count in use.
     n_components_ : int
-        Topics in use: those with at least one expected token in the corpus.
+        Number of topics in use, which have at least one expected token in the corpus.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Column names of X, defined only if X has them.
     move_history_ : ndarray of shape (n_moves,), structured
-        With split_merge=True, the moves in their order: n_samples (documents seen before), kind
-        ('split', 'merge' or 'drop'), topic and other (identities: of the topic that was split, that stayed
-        or that was dropped, and of the one that was made or went; or -1), gain in nats, n_components
-        (after the move: for the last of those made at once, n_components_ then) and elbo (nan: it has none).
-        Topics that sampling made, or left without tokens, are not among them, but for those without tokens in
-        a window, which are dropped with a gain of zero.
+        Moves in their order, with split_merge=True. Fields: n_samples (documents seen before), kind ('split',
+        'merge' or 'drop'), topic (identity that was split, stayed or was dropped), other (identity that was
+        made or removed, or -1), gain in nats, n_components (after the move) and elbo (always nan). Topics
+        that sampling makes or empties are not listed, except that topics without tokens in a window are
+        dropped with a gain of zero.
     topic_names_ : ndarray of shape (n_components_,)
         Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
@@ -167,59 +167,18 @@ class HybridHDP(MinibatchHDPEstimator):
 
     Notes
     -----
-    With the weights of the root fixed and tables summed out, a document is one of LDA with the parameters
-    doc_topic_prior_: `transform` samples it as `OnlineEMLDA` does, and so does the 'collapsed' sampler. The
-    expected tables of a topic with alpha = b1 r and n tokens in a document are alpha (psi(alpha + n) -
-    psi(alpha)). Tables are counted from tokens; a count c becomes tokens as in `OnlineEMLDA`.
-
-    With split_merge=True, given concentrations, several passes and no sample_weight, `fit` keeps the topics
-    of the tokens of a corpus of up to 2 ** 22 tokens (in memory, with the corpus, at some 60 bytes each). The
-    first pass is online, from as many random topics as the concentrations lead to expect in such a corpus, if
-    these are more than n_components (1000 at most). Each pass after it is collapsed Gibbs sampling: what is
-    stored are the last draws of all tokens, and doc_burn_in + doc_sweeps sweeps over some 2 ** 19 tokens at a
-    time draw topics and tables (by table indicators) given all others, where topics begin and end as they do
-    in the posterior. So batches are larger than batch_size then, and one thread samples them. After the
-    second, fourth, eighth ... pass topics are merged and split, and before the last pass, where that is the
-    third or a later one, merged and dropped, with their tokens; `early_stopping` ends without that. A move is
-    made where it gains: it is no step of a Markov chain, but all else is. A split has to gain more than the
-    pass before it has raised the log joint probability, per topic: as long as sampling has not settled, it
-    might find as much for one topic as for two, and topics made too early stay. On KOS the number that is
-    found is near that of long chains of `CollapsedGibbsHDP`, on NIPS some 15 % above, in a small part of
-    their time. The topics of tokens are no part of the fitted state.
-
-    Where a concentration is learned, in `partial_fit`, in a `fit` of one pass, and for larger or weighted
-    corpora, training is online. There moves are judged by the topics that the tokens of a window of documents
-    were drawn to last. The first window is of 250 documents after the first batch, each one twice as large as
-    the one before it, up to the size of the corpus, or until it has 2 ** 22 tokens; documents of a smaller
-    one stand for the corpus, each for as many, or for four at most where topics are split. At its end topics
-    are merged, dropped and, but for the last of several passes of `fit`, split. What is stored of a topic
-    that is split is divided among the parts, word by word, in proportion to their tokens in the window plus
-    their share of a token, and its tables by their shares: sums are kept. Those of merged topics are added,
-    those of dropped ones forgotten. With concentrations as on that corpus it finds about a third of the
-    topics, since averages over batches forget small ones. Up to 32 bytes for each token of the window are
-    part of the fitted state, and a batch is in memory as a whole.
-
-    In both, each topic is compared with the two that explain its words best, and merged with one where both
-    are better as one; small topics are dropped where their tokens are better in the others; then Gibbs
-    sampling restricted to two sides (Jain and Neal, 2004), which starts from two of its documents that are
-    far from each other, looks for parts of each topic, and for parts of those. What is compared is the
-    probability of the words and topics of tokens, with proportions and tables of documents summed out and the
-    share of a topic at the root integrated out (Laplace), divided by the probability of the sides, each
-    token's given all others; a move has to gain five nats. So one number judges a split and the merge that
-    would undo it.
-
-    With sampler='collapsed', later passes of `fit` leave out what a document has added to topics itself, as
-    `OnlineEMLDA` does. With all samplers the root is learned from documents that `fit` sees for the first
-    time, as doc_concentration is, and in the first 100 updates. (With split_merge=True it always is, since
-    topics come and go between passes.) Otherwise few topics take most of its weight within some tens of
-    passes. That is where samplers of the posterior end, but other documents are predicted worse.
-
-    Departures from the paper, beside these. There is no option of a topic that is new to the root (equation
-    17): all n_components exist there, with reuse_topics=True by shares of topic_concentration. A document's
-    first sweep seats its tokens one after the other instead of at random. Both concentrations are learned,
-    and the root moves with the step size of an update ten later (equation 22), the very first left out, since
-    the first batches see topics that are still alike. Alias tables are built for the common words of a batch
-    only.
+    - Inference: given the root, a document follows LDA with the parameters doc_topic_prior_. The 'collapsed'
+      sampler and `transform` sample it as `OnlineEMLDA` does.
+    - Root and topic_concentration: learned from documents that `fit` sees for the first time, and in the
+      first 100 updates; with split_merge=True, always.
+    - split_merge=True, given concentrations, several passes: `fit` keeps the topics of up to 2 ** 22 tokens,
+      at some 60 bytes each, and samples large batches in one thread. On KOS the number of topics is near that
+      of long chains of `CollapsedGibbsHDP`, on NIPS some 15 % above.
+    - split_merge=True otherwise: a window of documents judges moves, with up to 32 bytes per token in the
+      fitted state. Training finds about a third of these topics.
+    - Departures from the paper: all n_components topics exist at the root (no equation 17); a first sweep
+      seats tokens in order; concentrations are learned; the root takes the step size of ten updates later,
+      but none in the first update (equation 22); only common words get alias tables.
 
     References
     ----------
@@ -340,7 +299,7 @@ class HybridHDP(MinibatchHDPEstimator):
         return HybridTopics(inference=TableStep(self.doc_burn_in, self.doc_sweeps, sparse), **settings)
 
     def _fit_documents(self, run, documents, passes, tasks, evaluate):
-        """Train by passes; tokens keep their topics between them if all fit, and concentrations are given."""
+        """Train pass by pass. Tokens keep their topics if all fit and the concentrations are given."""
         learns = "auto" in (self.topic_concentration, self.doc_concentration)
         if self.split_merge and not learns and passes.max_iter > 1 and can_be_kept(documents):
             fit_kept_topics(run, documents, passes, tasks, evaluate)
@@ -360,13 +319,13 @@ class HybridHDP(MinibatchHDPEstimator):
     def _check_sample_weight(self, sample_weight):
         if self.split_merge and sample_weight is not None:
             raise ValueError(
-                "sample_weight must be None with split_merge=True, whose moves give each copy of a document "
-                "topics of its own. Repeat the rows of X, or set split_merge=False."
+                "sample_weight must be None with split_merge=True: moves give each copy of a document its "
+                "own topics. Repeat the rows of X, or set split_merge=False."
             )
 
     def _check_lanes(self):
         if self.split_merge:
             raise ValueError(
-                "split_merge=True has no rule for lanes, none of which sees a window of documents. Train in "
-                "lanes with split_merge=False, at the n_components that a fit of some documents has found."
+                "split_merge=True has no rule for lanes, because no lane sees a window of documents. Train "
+                "in lanes with split_merge=False, at the n_components_ of a fit to some documents."
             )

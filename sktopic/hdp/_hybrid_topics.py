@@ -1,4 +1,12 @@
-"""The method of HybridHDP: documents sampled as in LDA, with a prior that follows from tables at the root."""
+"""The method of HybridHDP: documents are sampled as in LDA, with a prior from tables at the root.
+
+With the weights r of the root fixed and tables summed out, the prior of a document is alpha = b1 r. The
+expected tables of a topic with n tokens in a document are alpha (psi(alpha + n) - psi(alpha)).
+
+The root is learned from documents at their first visit, and in the first 100 updates. Otherwise a few topics
+take most of its weight within some tens of passes. Samplers of the posterior end there too, but predict other
+documents worse.
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,8 +24,8 @@ from sktopic.hdp._minibatch_method import HDPMethod
 from sktopic.hdp._root import Root
 from sktopic.hdp._window import Window
 
-# Updates that the root is learned in at least, also from documents that come again: after fewer it is near
-# its start, and a small corpus has few.
+# The root is learned in at least this number of updates, also from repeated documents. A small corpus has few
+# updates in its first pass, after which the root would still be near its start.
 ROOT_UPDATES = 100
 
 
@@ -28,10 +36,11 @@ class HybridState(HDPState):
     Attributes
     ----------
     root : Root
-        Tables of the topics in documents, from which their weights follow.
+        Tables of the topics in documents, which determine the topic weights.
     window : Window or None
-        Documents seen last, with the topics of their tokens. With split_merge=True alone, as the next.
+        Last documents, with the topics of their tokens. Only with split_merge=True.
     move_history : ndarray of shape (n_moves,), structured, or None
+        Only with split_merge=True.
     """
 
     root: Root = part(Root)
@@ -39,14 +48,16 @@ class HybridState(HDPState):
     move_history: np.ndarray | None = array(MOVE, None, optional=True)
 
     def check(self):
-        """Raise ValueError for parts that do not fit together."""
+        """Raise ValueError if parts do not fit together."""
         super().check()
         if self.window is not None:
             self.window.check()
 
 
 def divided_columns(state, division):
-    """The state in which parts of topics are topics of their own, behind the others.
+    """Return the state in which parts of topics are new topics, behind the others.
+
+    Values of a topic are divided, so sums do not change.
 
     division : Division, by columns
     """
@@ -65,11 +76,11 @@ def divided_columns(state, division):
 
 @dataclass(frozen=True, kw_only=True)
 class HybridTopics(HDPMethod):
-    """The HDP with a given number of columns for topics, trained on mini-batches.
+    """The HDP with a fixed number of topic columns, trained on mini-batches.
 
     Attributes
     ----------
-    inference, prediction : document steps of training, and of transform
+    inference, prediction : document steps of training and of transform
     exact_root, shared_root : how weights at the root follow from tables (see Root.weights)
     """
 
@@ -79,7 +90,7 @@ class HybridTopics(HDPMethod):
     shared_root: bool
 
     reads_whole_batches: ClassVar[bool] = False
-    learns_from_gains: ClassVar[bool] = True  # from which the expected tables of topics follow
+    learns_from_gains: ClassVar[bool] = True  # the expected tables of topics follow from gains
     learns_word_prior: ClassVar[bool] = False
     keeps_columns: ClassVar[bool] = True
 
@@ -92,19 +103,19 @@ class HybridTopics(HDPMethod):
     # Topics
 
     def root_weights(self, state, total_samples):
-        """Weights of all columns at the root, for a corpus of so many documents."""
+        """Return the weights of all columns at the root, for a corpus of this size."""
         concentration = state.topic_concentration
         return state.root.weights(
             total_samples, concentration, exact=self.exact_root, shared=self.shared_root
         )
 
     def doc_topic_prior(self, state, weights):
-        """Dirichlet parameters of proportions for topics of these weights."""
+        """Return the Dirichlet parameters of proportions for topic weights."""
         prior = state.doc_concentration * weights
-        return prior * max(1.0, SMALLEST / prior.sum())  # the sum is not below what any prior may be
+        return prior * max(1.0, SMALLEST / prior.sum())  # the sum is at least the smallest allowed prior
 
     def reported(self, state):
-        """The state that says which topics are in use; those that were not before are new ones."""
+        """Return the state with the topics in use. Topics that were not in use before are new."""
         is_new = np.ones(state.words.n_topics, dtype=bool)
         is_new[state.in_use] = False
         in_use = columns_in_use(state)
@@ -113,7 +124,7 @@ class HybridTopics(HDPMethod):
         born = in_use[is_new[in_use]]
         if not len(born):
             return state
-        ids = state.ids.copy()  # which others may hold
+        ids = state.ids.copy()  # other states may share the array
         ids[born] = state.next_id + np.arange(len(born))
         return changed(state, ids=ids, next_id=state.next_id + len(born))
 
@@ -123,22 +134,22 @@ class HybridTopics(HDPMethod):
         return self._sampled(self.inference, state, batch, keys, update, workers)
 
     def _sampled(self, step, state, batch, keys, update, workers):
-        """Expected counts of a batch by a document step, under the means of topics."""
+        """Return expected counts of a batch by a document step, under the means of topics."""
         prior = self.doc_topic_prior(state, self.root_weights(state, update.total_samples))
         topics = probabilities(state.words, update.total_samples, state.topic_word_prior)
         gathered = gathered_topics(topics, batch, prior, state, update, workers)
         return step(batch, gathered, prior, keys, workers, with_prior_statistics=True)
 
     def absorb_counts(self, state, counts, update, workers):
-        """The state after a batch: nothing is learned from the rows of all words."""
+        """Return the state after a batch; no value is learned from the rows of all words."""
         return self.absorb(state, counts, update, workers)
 
     def learned(self, state, counts, update, workers):
-        """The state with what a batch says of words and of the root; arrays of the words change in place."""
+        """Return the state after learning words and root from a batch; arrays of words change in place."""
         total_weight = self.root_weights(state, update.total_samples).sum()
         is_first = state.n_topic_updates == 0
         words = self.entered(state, counts, update, workers)
-        if not is_first and self._learns_root(state, update):  # the very first batch reads random topics
+        if not is_first and self._learns_root(state, update):  # the first batch had random topics
             statistics = counts.expected.prior_statistics()
             tables = statistics.topic_gains / counts.n_documents
             growth = total_weight * statistics.total_gain / counts.n_documents
@@ -146,13 +157,13 @@ class HybridTopics(HDPMethod):
         return changed(state, words=words)
 
     def _learns_root(self, state, update):
-        """Whether the root follows a batch: one that comes again only after few updates."""
+        """Whether a batch updates the root: at its first visit, or if there were few updates."""
         return update.is_first_visit or state.n_topic_updates < ROOT_UPDATES
 
     def _learned_root(self, state, tables, growth, update):
-        """The state with the root moved towards that of a batch, and with the concentrations that follow."""
+        """Return the state after a step of the root towards a batch, with learned concentrations."""
         root, given, n = state.root, self.parameters, state.total_samples
-        if state.n_topic_updates == 1:  # the start says nothing of the number of tables
+        if state.n_topic_updates == 1:  # the number of tables at the start is arbitrary
             root = changed(root, tables=root.tables * (tables.sum() / root.tables.sum()), growth=growth)
         rho = self.step_size(state, update, PRIOR_INERTIA + state.n_topic_updates)
         root = changed(

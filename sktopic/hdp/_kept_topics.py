@@ -1,8 +1,17 @@
-"""Training on a corpus whose tokens keep their topics, for HybridHDP with split_merge=True.
+"""Training of HybridHDP with split_merge=True, if all tokens of the corpus keep their topics.
 
-The first pass is online and notes the topics that tokens are drawn to. The later passes sample them by
-collapsed Gibbs sampling, so that what is stored are the last draws of all tokens. After some passes topics
-are split, merged and dropped, as all tokens say.
+- The first pass is online, and stores the topic that each token is drawn to. It starts from as many random
+  topics as the concentrations lead to expect in such a corpus, at most 1000, if these are more than
+  n_components.
+- Each later pass is collapsed Gibbs sampling. doc_burn_in + doc_sweeps sweeps over some 2 ** 19 tokens draw
+  topics and tables (by table indicators) given all others, and the last draws of all tokens are stored.
+  Topics begin and end as in the posterior.
+- After passes 2, 4, 8, ..., topics are merged and split. Before the last pass, if it is the third or later,
+  they are merged and dropped. `early_stopping` ends training without the latter.
+
+Moves do not preserve the posterior; the sampling steps do. A split must gain more than the last pass has
+raised the log joint probability, per topic. Otherwise topics that are made before sampling has settled would
+stay. The topics of tokens are not part of the fitted state.
 """
 
 from dataclasses import dataclass, replace
@@ -30,19 +39,19 @@ from sktopic.hdp._root import expected_topics
 from sktopic.hdp._split_merge_topics import WINDOW_KEY, named_moves
 from sktopic.hdp._window_moves import LEAST_WINDOW_GAIN
 
-# The largest corpus of which topics of tokens are kept, in tokens (a count is no more than 64 of them).
+# Largest corpus whose tokens keep their topics, in tokens (a count becomes at most 64 tokens).
 MOST_TOKENS, LARGEST_COUNT = 1 << 22, 64.0
-# Tokens that are sampled together, about: the counts of their words are copied for each batch, and the
-# weights of topics are computed once a sweep for each of their words.
+# Approximate number of tokens sampled together. Each batch copies the counts of its words, and each sweep
+# computes the weights of topics once for each word.
 SAMPLED_TOGETHER = 1 << 19
-# Random topics that are added at most to those that a fit is to start from.
+# Largest number of random topics at the start.
 MOST_RANDOM_TOPICS = 1000
-# Tell the streams of one seed apart.
+# Separate the random streams of one seed.
 SEAT_KEY, MORE_KEY = 0x73656174, 0x6D6F7265
 
 
 def can_be_kept(documents):
-    """Whether Documents have tokens, and few enough of them."""
+    """Whether Documents have tokens, and few enough to keep their topics."""
     n_tokens, has_tokens = 0.0, False
     for X in documents.blocks():
         has_tokens = has_tokens or bool(X.data.any())
@@ -53,19 +62,19 @@ def can_be_kept(documents):
 
 
 def are_moves_due(n_passes, max_iter):
-    """Whether topics are split and merged after so many passes: a power of two, and one before the last."""
+    """Whether topics move after n_passes: a power of two, or max_iter - 1."""
     return n_passes & (n_passes - 1) == 0 or n_passes == max_iter - 1
 
 
 @dataclass
 class KeptCorpus:
-    """What one call of fit remembers.
+    """Data of one call of fit.
 
     Attributes
     ----------
     documents : MatrixDocuments
     chain : CorpusChain, their tokens with topics and tables
-    log_joint_before : the log joint probability one pass before topics are moved
+    log_joint_before : log joint probability one pass before topics move
     """
 
     documents: MatrixDocuments
@@ -74,7 +83,7 @@ class KeptCorpus:
 
 
 def fit_kept_topics(run, documents, passes, tasks, evaluate):
-    """Train on all documents, pass after pass, as `fit_minibatches` does; run : of SplitMergeTopics."""
+    """Train on all documents in passes, as `fit_minibatches` does; run : of SplitMergeTopics."""
     X, training, method = documents.matrix(), run.training, run.method
     kept = KeptCorpus(MatrixDocuments(X), CorpusChain(X))
     with training.changing(), training.complete_or_undone(waits=True):
@@ -95,7 +104,7 @@ def fit_kept_topics(run, documents, passes, tasks, evaluate):
 
 
 def visit_all(run, kept, passes, tasks, epoch):
-    """A pass: the first is online, and the later ones sample tokens in batches that are not small."""
+    """Make a pass: online in the first pass, later by sampling the tokens of large batches."""
     chain = kept.chain
     if epoch == 0:
         method = replace(run.method, inference=run.method.kept_inference, has_window=False)
@@ -111,13 +120,13 @@ def visit_all(run, kept, passes, tasks, epoch):
 
 
 def assign_batch(run, chain, reader, rows, update):
-    """One update of the first pass: tokens keep the topics that they are drawn to last."""
+    """Make one update of the first pass; tokens keep the topics of their last draws."""
     counts = train_on_batch(run, reader, rows, update)
     chain.assign(rows, counts.expected.topic)
 
 
 def with_expected_topics(method, state, lengths):
-    """The state before training with as many random topics as the prior leads to expect, if these are more.
+    """Return the state before training, with more random topics if the prior expects more.
 
     lengths : (n_documents,) of the documents, in tokens
     """
@@ -134,7 +143,7 @@ def with_expected_topics(method, state, lengths):
 
 
 def sample_batch(run, chain, reader, rows, update):
-    """One update: the topics of some documents are sampled given those of all others."""
+    """Make one update: sample the topics of some documents given those of all others."""
     method, training = run.method, run.training
     training.check_undisturbed()
     state = training.state
@@ -165,7 +174,7 @@ def sample_batch(run, chain, reader, rows, update):
 
 
 def sampled(state, visit, n_documents):
-    """The state after a Visit of some of n_documents; arrays of the words change in place."""
+    """Return the state after a Visit of some of n_documents; arrays of the words change in place."""
     words, ids, n = state.words, state.ids, len(visit.topics.root)
     n_more = n - words.n_topics
     if n_more > 0:
@@ -176,20 +185,20 @@ def sampled(state, visit, n_documents):
         words=words,
         ids=ids,
         root=changed(state.root, tables=visit.topics.root / n_documents),
-        in_use=state.in_use[visit.topics.ids[state.in_use] == 0],  # what was made there has another name
+        in_use=state.in_use[visit.topics.ids[state.in_use] == 0],  # new topics may have taken the column
         n_topic_updates=state.n_topic_updates + 1,
     )
 
 
 def after_pass(method, state, kept, n_passes, max_iter):
-    """The state after a pass that is not the last, in which all tokens have got topics."""
+    """Return the state after a pass other than the last, when all tokens have topics."""
     chain, made = kept.chain, []
     if n_passes == 1:
         weights = method.doc_topic_prior(state, method.root_weights(state, state.total_samples))
         chain.seat(weights, combine_keys(state.seed, SEAT_KEY, n_passes))
     elif are_moves_due(n_passes, max_iter):
         state, made = moved(method, state, kept, n_passes, max_iter)
-    # What is stored is what all tokens are.
+    # The stored statistics are the counts of all tokens.
     counts = chain.counts(state.words.n_features, len(chain.tables))
     root = changed(state.root, tables=chain.tables / chain.n_documents)
     words = WordCounts.of(counts, scale=1.0 / chain.n_documents)
@@ -200,11 +209,11 @@ def after_pass(method, state, kept, n_passes, max_iter):
 
 
 def moved(method, state, kept, n_passes, max_iter):
-    """Move topics as the whole corpus says, and let its tokens go with them.
+    """Move topics by the evidence of the whole corpus, and reassign its tokens.
 
     Returns
     -------
-    state : HybridState, of which the words and the root are still to be counted
+    state : HybridState, whose words and root are still to be counted
     made : the moves
     """
     chain, n = kept.chain, state.words.n_topics
@@ -212,11 +221,11 @@ def moved(method, state, kept, n_passes, max_iter):
     moves = method.new_moves(state, chain.window(), chain.n_documents, movable=chain.tables > 0.0, key=key)
     moves.merge()
     if n_passes < max_iter - 1:
-        # Before sampling has settled, what it finds for two topics it might as well have found for one.
+        # Before sampling has settled, one topic might gain as much as its two parts.
         log_joint = chain.log_joint(state.words.store, sweep_settings(state, "table_indicator"))
         settling = log_joint - kept.log_joint_before
         moves.split(max(LEAST_WINDOW_GAIN, settling / np.count_nonzero(chain.tables)))
-    else:  # not before: small topics that are dropped come back slowly
+    else:  # only now, because dropped small topics return slowly
         moves.drop()
     numbers = [k for k, topic in sorted(moves.topics.items()) if len(topic.tokens)]
     column = np.zeros(max(numbers) + 1, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Shared part of the mini-batch methods for the HDP: functions of settings and the state."""
+"""Base classes of the mini-batch methods for the HDP: functions of settings and the state."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from sktopic.hdp._parameters import Parameters
 
 
 class HDPUpdates(ABC):
-    """Base class of what updates an HDPState.
+    """Base class of methods that update an HDPState.
 
     A subclass defines the document step (`infer`), the update by a batch with words (`learned`), and the
     topics in use and their weights (`reported`).
@@ -32,7 +32,7 @@ class HDPUpdates(ABC):
 
     @abstractmethod
     def learned(self, state: Any, counts: Any, update: Any, workers: Any) -> Any:
-        """Return the state after a batch that has words, but for what `reported` sets."""
+        """Return the state after a batch with words, before `reported` sets its part."""
 
     @abstractmethod
     def reported(self, state: Any) -> Any:
@@ -57,10 +57,10 @@ class HDPMethod(HDPUpdates):
 
     Attributes
     ----------
-    n_components : number of topics at the start
-    components : topics to start from (n_given, n_features), or None
+    n_components : initial number of topics
+    components : initial topics (n_given, n_features), or None
     parameters : Parameters
-    steps : step size, a function of the number of the update
+    steps : step size as a function of the number of the update
     """
 
     n_components: int
@@ -69,7 +69,7 @@ class HDPMethod(HDPUpdates):
     steps: Callable[..., float]
 
     rule: ClassVar = DocumentAverage()
-    # Whether the column of a topic that is merged or dropped stays, for another one.
+    # Whether the column of a merged or dropped topic stays for another topic.
     keeps_columns: ClassVar[bool] = False
 
     @abstractmethod
@@ -77,9 +77,9 @@ class HDPMethod(HDPUpdates):
         """Return the state before the first update."""
 
     def started(self, kind, n_features, seed, **own):
-        """The state of a class before the first update, all of whose topics are in use.
+        """Return the state of a class before the first update, with all topics in use.
 
-        own : its own fields, and others that are not what most classes start from
+        own : fields of the class, and fields with unusual initial values
         """
         n = self.n_components
         if "words" not in own:
@@ -97,35 +97,35 @@ class HDPMethod(HDPUpdates):
         return self.reported(self.adopted(state_at_start(kind, seed=seed, **{**shared, **own})))
 
     def adopted(self, state):
-        """The state with parameters that were changed since the last call."""
+        """Return the state with parameters that have changed since the last call."""
         return self.parameters.adopted(state)
 
     def check_continuation(self, state):
-        """Raise ValueError for parameters that cannot change once training has begun."""
-        if self.keeps_columns:  # else n_components is only the start
+        """Raise ValueError for changed parameters that cannot change during training."""
+        if self.keeps_columns:  # otherwise n_components is only the start
             check_number_of_topics(self.n_components, state.words.n_topics)
 
     # Topics
 
     def topics(self, state):
-        """The topics that are reported, TopicProbabilities."""
+        """Return the reported topics, TopicProbabilities."""
         return probabilities(words_in_use(state), state.unit, state.topic_word_prior)
 
     def inference_topics(self, state):
-        """The topics that transform infers documents with."""
+        """Return the topics for inference in `transform`."""
         return self.topics(state)
 
     # An update
 
     def step_size(self, state, update, t=None):
-        """How far an update moves averages; t, if not one more than the updates so far that had words."""
+        """Return the step size of averages; t: number of the update, by default the next one with words."""
         return step_size(self.steps, state, update, t)
 
     def kept(self, state, update):
         return self.rule.kept(self.step_size(state, update), state.n_topic_updates == 0)
 
     def entered(self, state, counts, update, workers):
-        """The statistics after a batch has entered them; arrays change in place."""
+        """Return the statistics after adding a batch; arrays change in place."""
         rho, is_first = self.step_size(state, update), state.n_topic_updates == 0
         return self.rule(state.words, counts, rho, is_first, workers)
 
@@ -136,24 +136,24 @@ class HDPMethod(HDPUpdates):
     # Edits
 
     def edited(self, state, edit):
-        """The state after a TopicEdit of the topics in use; no array is changed in place."""
+        """Return the state after a TopicEdit of the topics in use; no array is changed in place."""
         columns = edit.of_columns(state.in_use, state.words.n_topics, self.keeps_columns)
         return self.reported(self.edited_columns(state, columns))
 
     def edited_columns(self, state, edit):
-        """The state after a TopicEdit of the topics in all columns, but for what `reported` sets."""
+        """Return the state after a TopicEdit of all columns, before `reported` sets its part."""
         return changed(edited(state, edit), words=edited_topics(state.words, edit))
 
     def frozen(self, state, columns):
-        """The state in which the topics of these columns are frozen, and no others."""
+        """Return the state in which only the topics of these columns are frozen."""
         words = frozen_topics(state.words, columns, state.unit, state.topic_word_prior)
         return changed(state, words=words)
 
     def grown(self, state, n_words):
-        """The state with so many words more."""
+        """Return the state with more words."""
         return grown(state, n_words)
 
 
 def of_corpus(state, update):
-    """The state for a corpus of the size that an update says."""
+    """Return the state for a corpus of the size of the update."""
     return changed(state, total_samples=float(update.total_samples))

@@ -1,10 +1,10 @@
-"""Moves of topics: what engines share that split, merge and drop topics in training.
+"""Moves of topics: the parts shared by engines that split, merge and drop topics in training.
 
-A move is made in four steps:
+A move has four steps:
 
-- A *planner* yields the moves that are worth trying, the most promising first. It is cheap.
+- A *planner* yields promising moves, the best first. It is cheap.
 - A *proposal* builds the alternative: the union of two topics, or the parts of one.
-- A *judge* says what the alternative gains, in nats, on what the engine has.
+- A *judge* computes the gain of the alternative, in nats, on the data of the engine.
 - One function of the state carries it out.
 
 `make_moves` is the loop over planned moves. `WindowMoves` lets it carry out moves one by one. The others take
@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-# Nats that a gain has to be above, which rounding does not make.
+# Nats that a gain must exceed, above rounding errors.
 LEAST_GAIN = 1e-3
 
 
@@ -40,8 +40,8 @@ class Move:
     kind : "split", "merge" or "drop"
     topics : numbers of the topics that it changes
     gain : in nats; nan before it is judged
-    least_gain : nats that the gain has to be above
-    proposal : the alternative, as its engine builds it
+    least_gain : nats that the gain must exceed
+    proposal : the alternative in the form of its engine
     """
 
     kind: str
@@ -53,22 +53,22 @@ class Move:
 
 @dataclass
 class Outcome:
-    """What a round of moves comes to: moves made, and topics that were tried in vain, ascending."""
+    """Result of a round of moves: moves made, and topics that were tried without success, ascending."""
 
     made: list
     refused: list
 
 
 def make_moves(planned, judged=None, carry_out=None, *, most=math.inf, once=True):
-    """Carry out those of the planned moves that gain, and return the Outcome.
+    """Carry out the planned moves that gain, and return the Outcome.
 
     Parameters
     ----------
-    planned : iterable of Move, the most promising first; a generator may look at what was carried out
-    judged : function that returns the Move with its gain; None: the moves are judged
-    carry_out : function that carries out a Move; None: the caller does it afterwards
-    most : moves to carry out at most
-    once : whether each topic is in one of these moves at most
+    planned : iterable of Move, the most promising first. A generator may read the results of earlier moves.
+    judged : function that returns the Move with its gain. If None, the moves are judged.
+    carry_out : function that carries out a Move. If None, the caller does it afterwards.
+    most : largest number of moves to carry out
+    once : whether each topic is in at most one of these moves
     """
     made, tried, changed = [], set(), set()
     for move in planned:
@@ -88,18 +88,18 @@ def make_moves(planned, judged=None, carry_out=None, *, most=math.inf, once=True
 
 
 def best_first(moves):
-    """Judged moves in the order of their gains."""
+    """Return judged moves sorted by gain, the largest first."""
     return sorted(moves, key=lambda move: -move.gain)
 
 
 def nearest_pairs(similarity, n, rows=None):
-    """Pairs of topics (first < second), ascending, one of which is among the n most similar to the other.
+    """Return sorted pairs of topics (first < second), one of which is among the n most similar to the other.
 
     Parameters
     ----------
-    similarity : (n_topics, n_topics), -inf for pairs that cannot be; the diagonal is overwritten
-    n : partners of each topic
-    rows : topics that partners are sought for; None: all
+    similarity : (n_topics, n_topics), -inf for impossible pairs; the diagonal is overwritten
+    n : number of partners of each topic
+    rows : topics that partners are sought for. If None, all.
     """
     np.fill_diagonal(similarity, -np.inf)
     pairs = set()

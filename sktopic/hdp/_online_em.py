@@ -12,13 +12,14 @@ from sktopic.hdp._online_em_method import MOST_BIRTHS, GrowingOnlineEM, GrowingS
 
 
 class OnlineEMHDP(MinibatchHDPEstimator):
-    """A model of a stream that grows: a hierarchical Dirichlet process by online EM (G-OEM).
+    """Hierarchical Dirichlet process by online EM with local Gibbs sampling (G-OEM).
 
-    Topics and their weights are parameters that are learned as `OnlineEMLDA` learns them, and documents are
-    Gibbs sampled. A token may be drawn to a new topic, of which all words are equally probable, and which is
-    then added. Choose it to follow a stream with a model that grows. Topics never merge, and as long as
-    documents come some are born: five passes over 2930 blog entries end with about 250 topics from 2 and with
-    280 from 100, fifteen from 2 with 390, so that their number is no estimate.
+    Topics and their weights are learned as in `OnlineEMLDA`, and documents are Gibbs sampled. If tokens are
+    drawn to a new topic, in which all words are equally probable, the model adds it. Choose this model to
+    follow a stream with a growing model.
+
+    Topics never merge and are born as long as documents arrive, so their number is no estimate. Five passes
+    over 2930 blog entries end with about 250 topics from 2 and with 280 from 100, fifteen from 2 with 390.
 
     Read more in :doc:`/guide/hdp`.
 
@@ -27,20 +28,20 @@ class OnlineEMHDP(MinibatchHDPEstimator):
     n_components : int, default=2
         Number of topics at the start.
     topic_concentration : float, default=1.0
-        Concentration of the weights of topics, in [1e-12, 1e12], alpha in the paper: a topic that is born
-        gets a Beta(1, topic_concentration) share of the weight that is left.
+        Concentration of the weights of topics, in [1e-12, 1e12], alpha in the paper. A new topic gets a
+        Beta(1, topic_concentration) share of the remaining weight.
     doc_concentration : float, default=10.0
-        Concentration of the documents' proportions, in [1e-12, 1e12], b in the paper. A new topic is proposed
-        with what the learned parameters of the proportions leave of it, which is at least the share
-        topic_concentration / (topic_concentration + documents seen).
+        Concentration of the documents' proportions, in [1e-12, 1e12], b in the paper. New topics get the part
+        that the learned parameters of the proportions leave, at least the share topic_concentration /
+        (topic_concentration + documents seen).
     max_births : int or None, default=None
-        Topics that a batch may add; None: as many as tokens are drawn to, up to 1000.
+        Largest number of topics that a batch may add. If None, all topics that tokens are drawn to, up to
+        1000.
     min_birth_tokens : float, default=2.0
-        Expected tokens that a new topic needs in its batch to be added, >= 0; others are forgotten. With 0
-        one token drawn is enough, as in the paper, which makes half as many topics again and predicts no
-        better.
+        Expected tokens that a new topic needs in its batch to be added, >= 0. With 0 one drawn token is
+        enough, as in the paper, which makes half as many topics again and predicts no better.
     topic_word_prior : float or None, default=None
-        Pseudo-count of every word in every topic, >= 0, added when topics are read. None is 0.02.
+        Pseudo-count of every word in every topic, >= 0, added when topics are read. If None, 0.02.
     learning_decay : float, default=0.65
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].
@@ -90,18 +91,18 @@ class OnlineEMHDP(MinibatchHDPEstimator):
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
         Expected number of tokens of each word in each topic in the whole corpus, without the pseudo-count.
     topic_weights_ : ndarray of shape (n_components_,)
-        Weights of the topics: doc_topic_prior_ / doc_concentration_, or over its sum where that is larger.
-        What is missing to one is left for topics out of use and those to come.
+        Weights of the topics: doc_topic_prior_ divided by doc_concentration_, or by its own sum if that is
+        larger. If they sum to less than one, the rest belongs to unused and future topics.
     topic_ids_ : ndarray of shape (n_components_,)
-        Number of each topic, in the order of their births; topics keep it.
+        Identity of each topic, in the order of their births. A topic keeps its identity.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions, b pi in the paper.
     topic_concentration_, doc_concentration_ : float
-        The parameters in use.
+        Parameters in use.
     topic_word_prior_ : float
         Pseudo-count in use.
     n_components_ : int
-        Topics in use: those with at least one expected token in the corpus.
+        Number of topics in use, which have at least one expected token in the corpus.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -121,19 +122,17 @@ class OnlineEMHDP(MinibatchHDPEstimator):
 
     See Also
     --------
-    HybridHDP : The same with weights that have a posterior, and a limit on topics.
+    HybridHDP : Learns the weights of topics from tables, and has a largest number of topics.
     DirectAssignmentHDP : Splits and merges topics.
 
     Notes
     -----
-    The statistics have columns without tokens for new topics, which a document step sees as further topics.
-    Their weights are what sticks of Beta(1, topic_concentration), drawn for each batch, break one after the
-    other off what is left; the last one has all that is behind it, and where tokens are drawn to it the batch
-    is sampled anew with twice as many columns. What draws give one of them in a batch makes one topic,
-    whatever documents they are in, and it begins with that weight. A batch with births copies the statistics.
-
-    Departures from the paper, which adds every topic that a token is drawn to, and reserves nothing for new
-    ones: there births end once the learned parameters of the proportions sum to doc_concentration.
+    - Births: spare columns without tokens act as new topics in a document step. If a token is drawn to the
+      last column, the batch is sampled again with twice as many. The draws of a column in a batch make one
+      topic.
+    - Cost: a batch with births copies the statistics.
+    - Departures from the paper: the paper adds every topic that a token is drawn to, and reserves no weight
+      for new topics. Its births end when the learned parameters of the proportions sum to doc_concentration.
 
     References
     ----------

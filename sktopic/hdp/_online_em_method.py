@@ -1,4 +1,4 @@
-"""Online EM for the HDP: topics that are born where tokens are drawn to columns without any."""
+"""Online EM for the HDP: new topics are born if tokens are drawn to spare columns."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -19,7 +19,7 @@ from sktopic.hdp._hdp_state import HDPState, columns_in_use, reporting
 from sktopic.hdp._minibatch_method import HDPMethod
 
 BIRTH_KEY = 0x6269727468
-# Births of a batch, at most; and columns for them where their number has no limit, until a batch needs more.
+# Largest number of births in a batch, and initial number of spare columns if max_births is None.
 MOST_BIRTHS, FEWEST_SPARE = 1000, 16
 
 
@@ -29,7 +29,7 @@ class GrowingPrior(State):
 
     Attributes
     ----------
-    alpha : (n_topics,) the parameters; what they leave of the concentration of documents is for new topics
+    alpha : (n_topics,) the parameters; new topics get the rest of the concentration of documents
     log_theta : (n_topics,) average of E[log theta], which alpha is fitted to
     """
 
@@ -41,23 +41,23 @@ class GrowingPrior(State):
         return cls(alpha, digamma(alpha) - digamma(alpha.sum()))
 
     def left(self, concentration):
-        """The part of the concentration of documents that no topic has."""
+        """Return the part of the concentration of documents that no topic has."""
         return max(concentration - float(self.alpha.sum()), 0.0)
 
     def shares(self, u, concentration, topic_concentration):
-        """What topics to come get of the concentration of documents, and what is left behind each.
+        """Return the shares of new topics in the concentration of documents, and the rest after each.
 
-        They break sticks of Beta(1, topic_concentration) off what is left, one after the other.
+        They break sticks of Beta(1, topic_concentration) off the rest, one after the other.
 
-        u : (n,) uniform random numbers, from which sticks come by the inverse distribution function
+        u : (n,) uniform random numbers, from which sticks follow by the inverse distribution function
         """
         log_kept = np.log1p(-u) / topic_concentration
-        with np.errstate(under="ignore"):  # nothing is left behind sticks that are nearly whole
+        with np.errstate(under="ignore"):  # the rest after a stick near one may underflow
             kept = self.left(concentration) * np.exp(np.cumsum(log_kept))
         return -np.expm1(log_kept) * np.append(self.left(concentration), kept[:-1]), kept
 
     def with_spare(self, shares, kept):
-        """alpha, with that of topics to come behind it; the last of these has what is left behind it, too."""
+        """Return alpha with the parameters of spare columns; the last also has the final rest."""
         spare = shares.copy()
         spare[-1:] += kept[-1:]
         return np.append(self.alpha, np.maximum(spare, SMALLEST))
@@ -65,8 +65,8 @@ class GrowingPrior(State):
     def averaged(self, gains, lengths, sample_weight, rho):
         """Move the average a step of size rho towards that of a batch, and fit alpha to it.
 
-        gains : (n_topics,) topic_gains of the PriorStatistics; lengths, sample_weight : of the documents with
-            words, and their weights or None
+        gains : (n_topics,) topic_gains of the PriorStatistics
+        lengths, sample_weight : of the documents with words, and their weights or None
         """
         n_documents = len(lengths) if sample_weight is None else sample_weight.sum()
         total = weighted_sum(digamma(self.alpha.sum() + lengths), sample_weight)
@@ -77,30 +77,30 @@ class GrowingPrior(State):
         return GrowingPrior(alpha, log_theta)
 
     def bounded(self, most):
-        """The same proportions of alpha, with a sum of at most ``most``."""
+        """Return the prior with alpha scaled down to a sum of at most ``most``."""
         return GrowingPrior(
             np.maximum(self.alpha * min(1.0, most / self.alpha.sum()), SMALLEST), self.log_theta
         )
 
     def with_born(self, shares):
-        """Topics more, with these shares of the concentration of documents."""
+        """Return the prior with new topics, given their shares of the concentration of documents."""
         alpha = np.append(self.alpha, np.clip(shares, SMALLEST_LEARNED, LARGEST_LEARNED))
         log_theta = digamma(alpha[len(self.alpha) :]) - digamma(alpha.sum())
         return GrowingPrior(alpha, np.append(self.log_theta, log_theta))
 
     def edited(self, edit):
-        """The same after a TopicEdit, which leaves no column of a topic that goes."""
+        """Return the prior after a TopicEdit, which removes columns of removed topics."""
         return GrowingPrior(edit.sums(self.alpha), edit.log_means(self.log_theta, self.alpha))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GrowingState(HDPState):
-    """The state after some updates: topics that were born, and behind them columns of topics to come.
+    """The state after some updates: born topics first, then spare columns.
 
     Attributes
     ----------
     proportions : GrowingPrior
-        The prior of proportions, of topics that were born.
+        The prior of proportions over born topics.
     """
 
     proportions: GrowingPrior = part(GrowingPrior)
@@ -111,7 +111,7 @@ class GrowingState(HDPState):
 
     @property
     def n_spare(self):
-        """Columns of topics to come."""
+        """Number of spare columns."""
         return self.words.n_topics - self.n_born
 
     def check(self):
@@ -126,8 +126,8 @@ class GrowingOnlineEM(HDPMethod):
 
     Attributes
     ----------
-    inference, prediction : document steps of training, and of transform
-    max_births : topics that a batch may add, or None
+    inference, prediction : document steps of training and of transform
+    max_births : largest number of topics that a batch may add, or None
     min_birth_tokens : expected tokens that a new topic needs in its batch
     """
 
@@ -140,7 +140,7 @@ class GrowingOnlineEM(HDPMethod):
 
     def start(self, n_features, seed):
         n = self.n_components
-        # The share after one table of each topic.
+        # The share after one table for each topic.
         share = float(self.parameters.doc_concentration) / (n + float(self.parameters.topic_concentration))
         prior = GrowingPrior.start(np.full(n, max(share, SMALLEST)))
         return self.started(GrowingState, n_features, seed, proportions=prior)
@@ -159,7 +159,7 @@ class GrowingOnlineEM(HDPMethod):
 
     def edited_columns(self, state, edit):
         n = state.n_born
-        # The number of a topic that goes is not given to another.
+        # Identities of removed topics are not reused.
         state = changed(state, next_id=first_new_id(state, state.ids[:n]))
         # Spare columns have no parameters.
         prior = state.proportions.edited(replace(edit, into=edit.into[:n]))
@@ -188,7 +188,7 @@ class GrowingOnlineEM(HDPMethod):
         rho, is_first = self.step_size(state, update), state.n_topic_updates == 0
         state = with_spare(state, len(counts.expected.prior) - state.n_born)
         state = changed(state, words=self.entered(state, counts, update, workers))
-        if not is_first:  # the very first batch reads random topics
+        if not is_first:  # the first batch was inferred with random topics
             state = changed(state, proportions=self._learned_proportions(state, counts.expected, update))
         tokens = expected_tokens(state.words, counts.n_documents / rho)  # of the batch
         drawn = counts.expected.drawn_topics()
@@ -197,7 +197,7 @@ class GrowingOnlineEM(HDPMethod):
     def _learned_proportions(self, state, expected, update):
         rho = self.step_size(state, update, PRIOR_INERTIA + state.n_topic_updates)
         gains, batch = expected.prior_statistics().topic_gains, expected.batch
-        # pi sums to less than one. What is left falls as it does under the process, with a table a document.
+        # pi sums to less than one. The rest decreases as under the process with one table per document.
         n = float(state.n_samples_seen + batch.total_weight)
         most = state.doc_concentration * n / (n + state.topic_concentration)
         lengths, weights = batch.with_words()
@@ -205,23 +205,23 @@ class GrowingOnlineEM(HDPMethod):
 
     def work(self, state, counts, update):
         drawn = counts.expected.drawn_topics().max(initial=-1)
-        copies = drawn >= state.n_born or len(counts.expected.prior) > state.words.n_topics  # topics come
+        copies = drawn >= state.n_born or len(counts.expected.prior) > state.words.n_topics  # births
         return super().work(state, counts, update) + (2 * state.words.size if copies else 0)
 
     def undo(self, state, counts, update):
-        # Births copy the statistics: before that, rows of the words of the batch change alone.
-        if state.n_topic_updates == 0:  # which sets the scale, too
+        # Births copy the statistics. Before that, only rows of the batch's words change.
+        if state.n_topic_updates == 0:  # the first update also sets the scale
             return None
         return state.words.undo(counts.words, self.kept(state, update))
 
 
 def with_spare(state, n_spare):
-    """The state with so many columns for topics to come."""
+    """Return the state with this number of spare columns."""
     return state if n_spare == state.n_spare else with_columns(state, state.n_born, [], n_spare)
 
 
 def with_columns(state, n_known, born, n_spare):
-    """The state with the columns of known topics and of those that are born, and empty ones behind them."""
+    """Return the state with known and born topics, followed by empty columns."""
     topics = np.append(np.arange(n_known), born).astype(np.int64)
     words, known = of_topics(state.words, topics, n_spare=n_spare), state.ids[:n_known]
     new = first_new_id(state, known) + np.arange(words.n_topics - n_known)
@@ -229,20 +229,20 @@ def with_columns(state, n_known, born, n_spare):
 
 
 def first_new_id(state, known):
-    """The number of the next topic that is born; known: those of the topics that there are."""
+    """Return the identity of the next born topic; known: identities of the topics so far."""
     return max(state.next_id, int(known.max(initial=-1)) + 1)
 
 
 def new_shares(state, n, update):
-    """Shares of the next n topics to come, and the remainder behind each (see GrowingPrior.shares)."""
+    """Return shares of the next n topics, and the rest after each (see GrowingPrior.shares)."""
     u = uniforms(combine_keys(state.seed, BIRTH_KEY, update.number), n)
     return state.proportions.shares(u, state.doc_concentration, state.topic_concentration)
 
 
 def with_births(state, topics, words, update):
-    """The state in which those of these topics that were to come are born, and the others are forgotten.
+    """Return the state in which these spare topics are born and the others are forgotten.
 
-    words : the columns of X that the batch has, which alone have anything in the others
+    words : columns of X in the batch; spare topics have tokens of these only
     """
     n, n_spare, prior = state.n_born, state.n_spare, state.proportions
     born = topics[topics >= n]

@@ -12,37 +12,36 @@ from sktopic._runtime._compat import Interval
 from sktopic.hdp._estimator import MinibatchHDPEstimator, topic_word_posterior
 from sktopic.hdp._online_variational_method import AtomState, OnlineVariational
 
-# Largest truncation of documents; memory is proportional to it.
+# Largest truncation of documents. Memory is proportional to it.
 MOST_ATOMS = 10_000
 
 
 class OnlineVariationalHDP(MinibatchHDPEstimator):
-    """The hierarchical Dirichlet process of gensim, with a lower bound: online variational inference.
+    """Hierarchical Dirichlet process by online variational inference with stick-breaking.
 
-    Weights of the topics in the corpus come from a stick-breaking process, and each document has one of its
-    own, whose atoms stand for topics of the corpus: so the number of topics is inferred. All of it has
-    mean-field posteriors, and a mini-batch moves those of the corpus along the natural gradient of the
-    evidence lower bound (oHDP, oHDP-CRF or SMF-HDP in the literature). It is the model of gensim's
-    `HdpModel`: choose it for its bound, or to check work with that.
+    The weights of topics come from a stick-breaking process. Each document has another one, whose atoms stand
+    for topics. Each mini-batch takes a natural gradient step on the evidence lower bound of mean-field
+    posteriors. In the literature this is oHDP, oHDP-CRF or SMF-HDP; gensim's `HdpModel` is the same model.
+    Choose it for its bound, or to compare with gensim.
 
     Read more in :doc:`/guide/hdp`.
 
     Parameters
     ----------
     n_components : int, default=300
-        Truncation of the corpus' stick-breaking process, K in the literature: the largest number of topics.
+        Largest number of topics (truncation of the corpus' stick-breaking process), K in the literature.
     doc_n_components : int, default=20
-        Truncation of the documents' stick-breaking processes, T in the literature: the largest number of
-        topics in a document. Time is proportional to it.
+        Largest number of topics in a document (truncation of the documents' stick-breaking processes), T in
+        the literature. Time is proportional to it.
     topic_concentration : float, default=1.0
-        Concentration of the corpus' stick-breaking process, gamma in the literature, in [1e-6, 1e6]: larger
+        Concentration of the corpus' stick-breaking process, in [1e-6, 1e6], gamma in the literature. Larger
         values spread the corpus over more topics.
     doc_concentration : float, default=1.0
-        Concentration of the documents' stick-breaking processes, alpha_0 in the literature, in
-        [1e-6, 1e6]: larger values spread documents over more topics.
+        Concentration of the documents' stick-breaking processes, in [1e-6, 1e6], alpha_0 in the literature.
+        Larger values spread documents over more topics.
     topic_word_prior : float or None, default=None
-        Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. Smaller values
-        make more topics. None is 0.01.
+        Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. Smaller values give
+        more topics. If None, 0.01.
     learning_decay : float, default=0.6
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].
@@ -60,7 +59,7 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     max_doc_update_iter : int, default=100
         Largest number of iterations over a document.
     bound_tol : float, default=1e-4
-        The iterations over a document stop when its bound gains less than this share of itself.
+        The iterations over a document stop when the relative gain of its bound falls below this value.
     early_stopping : bool, default=False
         Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
@@ -86,27 +85,25 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     components_ : ndarray of shape (n_components_, n_features_in_)
         Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     n_components_ : int
-        Number of topics in use: those with at least one expected token in the whole corpus.
+        Number of topics in use, which have at least one expected token in the corpus.
     topic_ids_ : ndarray of shape (n_components_,)
-        Numbers, from 0 to n_components - 1, of the topics in use, ascending. A topic keeps its number when
-        training goes on.
+        Identities of the topics in use, ascending, from 0 to n_components - 1. A topic keeps its identity in
+        later calls of `partial_fit`.
     topic_weights_ : ndarray of shape (n_components_,)
-        Expected weights in the corpus of the topics in use. They sum to one: the weight of the others is
-        divided in proportion.
+        Expected weights in the corpus of the topics in use, divided by their sum. They sum to one.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         ``doc_concentration_ * topic_weights_``: Dirichlet parameters of a document's topic proportions.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Expected number of tokens of each word in each topic in use, over the whole corpus.
+        Expected number of tokens of each word in each topic in use over the whole corpus.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
         Parameters of the topics' Dirichlet posteriors, lambda in the literature: `topic_word_counts_` plus
         the prior. Their means are `components_`.
     topic_word_prior_, topic_concentration_, doc_concentration_ : float
-        The parameters in use.
+        Parameters in use.
     root_stick_posterior_ : ndarray of shape (2, n_components - 1)
-        Beta parameters of the corpus' sticks, longest stick first in expectation; those of topics not in use
-        are among them.
+        Beta parameters of the corpus' sticks, including those of unused topics. Longest expected stick first.
     stick_topics_ : ndarray of shape (n_components,)
-        The number of the topic of each stick, and of what is left after them.
+        Topic of each stick, by identity, and of the rest after all sticks.
     total_samples_ : float
         Size of the corpus at the last update.
     n_features_in_ : int
@@ -130,22 +127,17 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
 
     Notes
     -----
-    An iteration over a document costs at most twice its distinct words times n_components times
-    doc_n_components, and far less once topics have words of their own. Memory: 8 bytes times n_features *
-    n_components, and for each document of a batch 8 bytes times doc_n_components times n_components and its
-    distinct words. Nothing is random but the initial topics and the order of documents.
-
-    Larger batches help here more than in LDA: a topic without atoms in a batch loses weight, and recovers
-    it slowly.
-
-    `transform` gives expected proportions over the topics in use: what a document has of others is
-    divided in proportion.
-
-    Departures from the paper. Topics are put in descending order of the atoms that stand for them, not of
-    their tokens, before each step, and atoms in descending order of their tokens: of all orders these
-    have the highest bound. The inference of a document starts from atoms that stand for one topic each,
-    those most present by ten iterations of LDA's inference: from equal shares, as in the authors' program,
-    it ends at lower bounds. Documents without words have no atoms.
+    - Cost: an iteration over a document takes at most 2 * distinct words * n_components * doc_n_components
+      operations, and far fewer when topics have different words.
+    - Memory: 8 bytes * n_features * n_components. For each document of a batch, add 8 bytes *
+      doc_n_components * (n_components + distinct words).
+    - Randomness: only the initial topics and the order of documents are random.
+    - Larger batches help more than in LDA: a topic without atoms in a batch loses weight and recovers slowly.
+    - `transform` gives expected proportions over the topics in use, divided by their sum.
+    - Departures from the paper: before each step, topics are sorted by their atoms, and atoms by their
+      tokens, because this order has the highest bound. Inference of a document starts from one atom for each
+      of the topics most present after ten iterations of LDA's inference. Equal shares, as in the authors'
+      program, end at lower bounds. Documents without words have no atoms.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Online variational inference for the HDP: natural gradient steps of the posterior of a corpus."""
+"""Online variational inference for the HDP: natural gradient steps of the corpus posterior."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,7 +19,7 @@ class AtomState(HDPState):
     Attributes
     ----------
     atoms : ndarray of shape (n_topics,)
-        The mean over documents of the expected number of atoms of each topic.
+        Mean over documents of the expected number of atoms of each topic.
     """
 
     atoms: np.ndarray = array(np.float64, "topics", merge=total)
@@ -37,7 +37,7 @@ class AtomState(HDPState):
 
 @dataclass(frozen=True, kw_only=True)
 class OnlineVariational(HDPMethod):
-    """Mean-field inference by steps along the natural gradient (oHDP in the literature).
+    """Mean-field inference by natural gradient steps (oHDP in the literature).
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class OnlineVariational(HDPMethod):
 
     keeps_columns: ClassVar[bool] = True
     reads_whole_batches: ClassVar[bool] = False
-    # The numbers of atoms of each topic are to be summed up.
+    # The numbers of atoms of each topic are summed.
     learns_from_gains: ClassVar[bool] = True
 
     def start(self, n_features, seed):
@@ -69,7 +69,7 @@ class OnlineVariational(HDPMethod):
     # Documents
 
     def atom_step(self, state):
-        """The document step, of training and of transform."""
+        """Return the document step of training and of transform."""
         return AtomStep(
             used=state.in_use,
             n_atoms=self.n_atoms,
@@ -79,7 +79,7 @@ class OnlineVariational(HDPMethod):
         )
 
     def inference_topics(self, state):
-        """The CorpusPosterior."""
+        """Return the CorpusPosterior."""
         topics = geometric(state.words, state.unit, state.topic_word_prior)
         return CorpusPosterior(topics, state.sticks)
 
@@ -87,7 +87,7 @@ class OnlineVariational(HDPMethod):
         return self.atoms_of(of_corpus(state, update), batch, workers)
 
     def atoms_of(self, state, batch, workers):
-        """AtomCounts of the documents of a DocumentBatch."""
+        """Return AtomCounts of the documents of a DocumentBatch."""
         topics = self.inference_topics(state).gather(batch.words, None, workers)
         return self.atom_step(state)(batch, topics, state.doc_topic_prior, None, workers)
 
@@ -105,11 +105,11 @@ class OnlineVariational(HDPMethod):
     # The evidence lower bound
 
     def document_bounds(self, state, batch, workers):
-        """Bounds of the documents of a DocumentBatch, in nats: a sequence that sums to their part."""
+        """Return a sequence of numbers in nats that sums to the documents' part of the bound."""
         return self.atoms_of(state, batch, workers).bounds
 
     def topic_bounds(self, state):
-        """The bound without the documents' part, a sequence of numbers in nats."""
+        """Return a sequence of numbers in nats that sums to the rest of the bound."""
         sticks = state.sticks
         return [
             sticks_bound(sticks.taken, sticks.left, state.topic_concentration),

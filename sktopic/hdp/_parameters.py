@@ -1,4 +1,4 @@
-"""Concentrations and the prior of topics as parameters: given, or learned, some under Gamma priors."""
+"""Concentrations and the prior of topics as parameters: given, or learned, some with Gamma priors."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -19,7 +19,7 @@ LEARNED_CONCENTRATIONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """The parameters of a model: numbers, or "auto" for those that are learned.
+    """The parameters of a model: numbers, or "auto" for learned parameters.
 
     Attributes
     ----------
@@ -37,18 +37,18 @@ class Parameters:
         return getattr(self, name) == "auto"
 
     def adopted(self, state):
-        """The state with the parameters that are given; the others stay what has been learned."""
+        """Return the state with the given parameters; learned parameters do not change."""
         names = [name for name in (*CONCENTRATIONS, "topic_word_prior") if not self.learns(name)]
         return changed(state, **{name: float(getattr(self, name)) for name in names})
 
 
 def priors_of_concentrations(model):
-    """The Gamma priors of an estimator by name. They have no effect if it learns no concentrations."""
+    """Return an estimator's Gamma priors by name, which matter only for learned concentrations."""
     return {f"{name}_prior": getattr(model, f"{name}_prior", (1.0, 1.0)) for name in CONCENTRATIONS}
 
 
 def parameters_of(model, default):
-    """The Parameters of an estimator; default: the topic_word_prior that None stands for."""
+    """Return the Parameters of an estimator; default: topic_word_prior if it is None."""
     return Parameters(
         topic_concentration=model.topic_concentration,
         doc_concentration=model.doc_concentration,
@@ -69,14 +69,14 @@ def check_concentration_priors(model):
 
 
 def draw_concentration(value, prior, *, n_tables, sizes, times, generator):
-    """A draw of the concentration of Chinese restaurants under a Gamma prior (Teh et al., 2006).
+    """Draw the concentration of Chinese restaurants under a Gamma prior (Teh et al., 2006).
 
     Parameters
     ----------
     value : the present concentration
     prior : (shape, rate) of the Gamma distribution
     n_tables : number of tables in all restaurants
-    sizes, times : numbers of customers, and of the restaurants with each of these numbers
+    sizes, times : numbers of customers, and numbers of restaurants of these sizes
     generator : RandomState
     """
     (shape, rate), some = prior, sizes > 0

@@ -1,4 +1,4 @@
-"""Documents as Gibbs samplers of the HDP have them: restaurants with tables for topics."""
+"""Documents for Gibbs samplers of the HDP: restaurants with tables for topics."""
 
 from dataclasses import dataclass, replace
 
@@ -11,26 +11,26 @@ from sktopic._kernels.hdp._gibbs import SEAT_RATIOS, list_topics, sweep_cells, w
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._arrays import row_blocks
 
-# The numbers of the samplers in the kernel.
+# Numbers of the samplers in the kernel.
 SAMPLERS = {"direct_assignment": 0, "table_indicator": 1, "sparse_table_indicator": 2}
-# Tell the streams of one seed apart.
+# Separate the random streams of one seed.
 TABLE_KEY = 0x7461626C65
 WEIGHT_KEY = 0x776569676874
-# Spare columns for topics come in multiples of this.
+# The number of added spare columns is a multiple of this.
 SPARE = 16
-# Weights of topics at the root are no less: kernels divide by them, a spare column has zero, and tiny
-# concentrations make gamma variates that underflow.
+# Smallest weight of a topic at the root. Kernels divide by weights, but spare columns have zero, and gamma
+# variates of tiny concentrations underflow.
 SMALLEST_WEIGHT = 1e-290
 
 
 def generator_of(*values):
-    """A generator of its own for a key; RandomState, whose numbers no version of NumPy changes."""
+    """Return a RandomState for a key, whose numbers are the same in all NumPy versions."""
     key = combine_keys(*values)
     return np.random.RandomState([key >> 32, key & 0xFFFFFFFF])
 
 
 def padded(array, width):
-    """The array, its last axis made wider with zeros."""
+    """Return the array with its last axis extended by zeros."""
     wider = np.zeros((*array.shape[:-1], width), dtype=array.dtype)
     for rows in row_blocks(wider) if array.ndim > 1 else [...]:
         wider[rows][..., : array.shape[-1]] = array[rows]
@@ -38,14 +38,14 @@ def padded(array, width):
 
 
 def wider(topics, size):
-    """RootTopics with more columns, as many as size in all, which are empty."""
+    """Return RootTopics extended by empty columns to this size."""
     wide = RootTopics(*(padded(each, size) for each in topics))
     wide.ids[len(topics.ids) :] = -1
     return wide
 
 
 def sweep_settings(state, sampler, common=0):
-    """SweepSettings with the parameters of a state; sampler : its name."""
+    """Return SweepSettings with the parameters of a state; sampler: its name."""
     return SweepSettings(
         sampler=SAMPLERS[sampler],
         common=common,
@@ -57,14 +57,14 @@ def sweep_settings(state, sampler, common=0):
 
 
 def empty_lists(batch):
-    """TableLists of the documents of a DocumentBatch, with room for a topic of every token."""
+    """Return TableLists of the documents of a DocumentBatch, with capacity for one topic per token."""
     entries = np.zeros(batch.n_clumps, dtype=TOPIC_TABLES)
     return TableLists(batch.clump_indptr, entries, np.zeros(batch.n_documents, dtype=np.int32))
 
 
 @dataclass
 class Restaurants:
-    """Some documents with the topics of their tokens, as _kernels.hdp._gibbs has them: word by word."""
+    """Some documents with the topics of their tokens, word by word (see _kernels.hdp._gibbs)."""
 
     word_indptr: np.ndarray
     words: np.ndarray
@@ -78,7 +78,7 @@ class Restaurants:
 
     @classmethod
     def of(cls, batch):
-        """The documents of a DocumentBatch, with no topics yet."""
+        """Return the documents of a DocumentBatch, without topics."""
         cell_count = batch.cell_count[batch.word_cell]
         return cls(
             word_indptr=batch.word_indptr,
@@ -94,7 +94,7 @@ class Restaurants:
 
     @classmethod
     def of_words(cls, batch):
-        """The same, where counts have rows for the words of the batch only."""
+        """Return the same for counts that only have rows for the words of the batch."""
         return replace(cls.of(batch), words=np.arange(batch.n_words, dtype=np.int32))
 
     @property
@@ -106,17 +106,17 @@ class Restaurants:
         return NumberedCells(self.cell_word, self.cell_document, self.cell_count, self.cell_start)
 
     def assign(self, z):
-        """Give every token a topic, and every topic of a document a table."""
+        """Assign a topic to each token, and one table to each topic of a document."""
         self.z[:] = z
         self.lists.n_entries[:] = 0
         list_topics(cell_document=self.cell_document, cell_count=self.cell_count, lists=self.lists, z=self.z)
 
     def weigh(self, indicators):
-        """Fill in the seat ratios, with table indicators or without."""
+        """Compute the seat ratios, with table indicators or without."""
         weigh_lists(lists=self.lists, ratios=self.ratios, indicators=indicators)
 
     def sweep(self, topics, rest, settings, key):
-        """Draw all tokens; returns the topics, in wider arrays if new ones have found no free column.
+        """Draw all tokens; return the topics, in wider arrays if new topics need more columns.
 
         Parameters
         ----------
@@ -141,18 +141,18 @@ class Restaurants:
             topics = wider(topics, 2 * len(topics.root) + 4 * SPARE)
 
     def used(self):
-        """Which entries of the lists are in use."""
+        """Whether each entry of the lists is in use."""
         first, _, n_entries = self.lists
         document = np.repeat(np.arange(len(n_entries)), np.diff(first))
         return np.arange(len(document)) - first[document] < n_entries[document]
 
     def tables(self, n_topics):
-        """Tables of each topic."""
+        """Return the number of tables of each topic."""
         entries = self.lists.entries[self.used()]
         return np.bincount(entries["topic"], weights=entries["tables"], minlength=n_topics)
 
     def rename(self, position):
-        """Let topic k be position[k] from now on."""
+        """Renumber topics: topic k becomes position[k]."""
         used, topic = self.used(), self.lists.entries["topic"]
         topic[used] = position[topic[used]]
         assigned = self.z >= 0

@@ -1,4 +1,4 @@
-"""The parameters that all topics and documents share: weights, concentrations and the prior of topics."""
+"""Parameters that topics and documents share: weights, concentrations and the prior of topics."""
 
 import math
 
@@ -12,16 +12,16 @@ from sktopic._topics._prior import LARGEST, SMALLEST, learned_topic_word_prior
 from sktopic._topics._word_count_views import mean_log_probability
 from sktopic.hdp._direct_assignment_state import SMALLEST_WEIGHT
 
-# The largest weight that topics out of reach may have.
+# Largest weight of topics that are not represented.
 LARGEST_REST = 1.0 - 1e-6
-# Below a concentration of 1 the bound would have all weight on topics in use: these tables are the others'.
+# Tables of other topics. Below a concentration of 1, topics in use would otherwise get all weight.
 LEAST_REST = 0.1
 WEIGHT_ITERATIONS, WEIGHT_TOL = 30, 1e-8
 NEWTON_ITERATIONS, NEWTON_TOL = 50, 1e-6
 
 
 def moved(parameters, state, tokens, batch, scale, rho, workers):
-    """The state after a step of the parameters that are learned, towards their best values for a batch.
+    """Return the state after a step of the learned parameters towards their best values for a batch.
 
     parameters : Parameters
     tokens : (n_documents, n_topics) of its documents; scale : documents of the corpus for each of these;
@@ -53,7 +53,7 @@ def moved(parameters, state, tokens, batch, scale, rho, workers):
 
 
 def best_topic_concentration(state, prior):
-    """gamma at which the density of the weights and of log gamma is highest, under a Gamma prior."""
+    """Return gamma that maximizes the density of the weights and of log gamma, under a Gamma prior."""
     shape, rate = prior
     return (shape + state.n_topics) / (rate - math.log(state.weight_left))
 
@@ -67,31 +67,31 @@ def trigamma(x):
 
 
 def fit_weights(tokens, weights, alpha, gamma, scale, sample_weight=None):
-    """beta that maximises the bound, by Minka's fixed point; each iteration raises it.
+    """Return beta that maximizes the bound, by Minka's fixed point; each iteration raises it.
 
     Parameters
     ----------
     tokens : (n_documents, n_topics) expected tokens of topics in documents
     weights : (n_topics,) the start
     alpha, gamma : concentrations of documents and root
-    scale : documents of the corpus for each of these
-    sample_weight : (n_documents,) as how many each of these counts; None: as one
+    scale : number of corpus documents for each of these
+    sample_weight : (n_documents,) weight of each document. If None, 1.
 
     Returns
     -------
-    weights : (n_topics,); what they leave to one belongs to all other topics.
+    weights : (n_topics,) If their sum is less than one, the rest belongs to all other topics.
     """
 
     def tables(prior):
         gains = by_blocks(lambda n: digamma(prior + n), tokens) - digamma(prior)
-        gains = np.maximum(gains, 0.0)  # rounding
+        gains = np.maximum(gains, 0.0)  # rounding errors
         return scale * prior * weighted_sum(gains, sample_weight)
 
     return fixed_point_weights(tables, weights, alpha, gamma)
 
 
 def fixed_point_weights(tables_of, weights, alpha, gamma, max_iter=WEIGHT_ITERATIONS):
-    """The same from a function of prior = alpha * beta that returns the expected tables of each topic."""
+    """Return the same from a function of prior = alpha * beta that returns the expected tables of topics."""
     rest = max(gamma - 1.0, LEAST_REST * gamma)
     for _ in range(max_iter):
         tables = tables_of(alpha * weights)
@@ -106,7 +106,7 @@ def fixed_point_weights(tables_of, weights, alpha, gamma, max_iter=WEIGHT_ITERAT
 
 
 def fit_concentration(tokens, weights, value, lengths, scale, prior, sample_weight=None):
-    """alpha that maximises the bound under a Gamma prior, by Newton's method for its logarithm.
+    """Return alpha that maximizes the bound under a Gamma prior, by Newton's method for its logarithm.
 
     Parameters
     ----------

@@ -1,4 +1,9 @@
-"""split_merge=True of HybridHDP: topics of a window of documents are split, merged and dropped."""
+"""split_merge=True of HybridHDP in online training: a window of documents splits, merges and drops topics.
+
+The first window has 250 documents after the first batch. Each later window has twice as many, up to the
+corpus size or 2 ** 22 tokens. In a smaller window, each document stands for several of the corpus, at most
+four for splits. When a window is complete, topics are merged, dropped and, except in the last pass, split.
+"""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,15 +20,15 @@ from sktopic.hdp._hybrid_topics import HybridTopics, divided_columns
 from sktopic.hdp._window import FIRST_WINDOW, Window
 from sktopic.hdp._window_moves import Judge, WindowMoves
 
-# Operations that moves take for a token of the window, roughly.
+# Approximate number of operations of moves per token of the window.
 MOVE_WORK = 2000
-# Tells the streams of one seed apart.
+# Separates the random streams of one seed.
 WINDOW_KEY = 0x77696E646F77
 
 
 @dataclass
 class DrawnCounts:
-    """Expected counts of a batch, the topics that its clumps were drawn to last, and its documents."""
+    """Expected counts of a batch, its documents, and the last drawn topics of its clumps."""
 
     expected: WithPriorStatistics
     batch: DocumentBatch
@@ -41,12 +46,12 @@ class DrawnCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class SplitMergeTopics(HybridTopics):
-    """HybridTopics whose number changes.
+    """HybridTopics with a changing number of topics.
 
     Attributes
     ----------
-    kept_inference : document step, with no topic of a token known before, where those of all are kept
-    has_window : whether documents enter the window of the state, and moves are made at its end
+    kept_inference : document step if the topics of all tokens are kept
+    has_window : whether documents enter the window of the state, which moves topics when it is complete
     """
 
     inference: GibbsStep
@@ -76,15 +81,15 @@ class SplitMergeTopics(HybridTopics):
         return work
 
     def _enters_window(self, state):
-        """Whether documents enter the window now; the very first batch reads random topics."""
+        """Whether documents enter the window. The first batch is inferred with random topics and does not."""
         return self.has_window and state.n_topic_updates > 0
 
     def _learns_root(self, state, update):
-        """Always: topics come and go between passes."""
+        """Always, because topics come and go between passes."""
         return True
 
     def learned(self, state, counts, update, workers):
-        """As of HybridTopics; and at the end of a window, topics are moved."""
+        """Learn as HybridTopics does; move topics when a window is complete."""
         drawn = counts.expected
         enters = self._enters_window(state)
         state = super().learned(state, counts, update, workers)
@@ -96,7 +101,7 @@ class SplitMergeTopics(HybridTopics):
         return self._moved(changed(state, window=changed(window, target=2.0 * window.target)), update)
 
     def _moved(self, state, update):
-        """The state after moves of topics that the window speaks for."""
+        """Return the state after moves of topics by the evidence of the window."""
         movable = np.ones(state.words.n_topics, dtype=bool)
         movable[state.words.frozen_columns] = False
         key = combine_keys(state.seed, WINDOW_KEY, update.number)
@@ -106,7 +111,7 @@ class SplitMergeTopics(HybridTopics):
         moves.drop()
         edit = moves.edit()
         after = self.edited_columns(state, edit)
-        if not update.is_last_pass:  # what is new then has not been judged
+        if not update.is_last_pass:  # new topics of the last pass would not be judged
             moves.split()
             division = moves.division()
             after = divided_columns(after, replace(division, topics=edit.columns[division.topics]))
@@ -114,7 +119,7 @@ class SplitMergeTopics(HybridTopics):
         return self.noted(after, named_moves(moves, ids))
 
     def new_moves(self, state, window, total_samples, movable, key):
-        """WindowMoves of the topics in all columns.
+        """Return WindowMoves of the topics in all columns.
 
         window : Window, a sample of a corpus of total_samples documents
         movable, key : as of WindowMoves
@@ -129,11 +134,11 @@ class SplitMergeTopics(HybridTopics):
         )
 
     def noted(self, state, moves):
-        """The state with moves in its history, which is that after them."""
+        """Return the state with its last moves added to the history."""
         return changed(state, move_history=noted_moves(state, moves, len(columns_in_use(state))))
 
 
 def named_moves(moves, ids):
-    """The moves made, of identities; ids: of the topics by their numbers in the moves."""
-    ids = np.append(ids, -1)  # where there is no other topic
+    """Return the moves by identities; ids: identities of the topics by their numbers in the moves."""
+    ids = np.append(ids, -1)  # for moves without another topic
     return [(kind, ids[topic], ids[other], gain) for kind, topic, other, gain in moves.made]

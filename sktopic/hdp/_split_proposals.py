@@ -1,4 +1,4 @@
-"""Parts that a topic of DirectAssignmentHDP may be divided into, found from its tokens in some documents."""
+"""Proposed parts of a topic of DirectAssignmentHDP, found from its tokens in some documents."""
 
 from dataclasses import dataclass
 
@@ -7,23 +7,23 @@ import numpy as np
 from sktopic._kernels._groups import Ascent, TopicCells
 from sktopic._kernels.hdp import _split_proposals as kernel
 
-# Starts, rounds of coordinate ascent from each, and from the best of them.
+# Number of starts, of rounds of coordinate ascent from each, and of rounds from the best.
 STARTS, FIRST_ROUNDS, MORE_ROUNDS = 4, 2, 6
-# Mean field in a document: iterations at most, of each round and where topics are given, and tokens of a part
-# by which the last may change it.
+# Mean field in a document: largest number of iterations in a round and with given topics, and tolerance in
+# tokens of a part.
 ROUND_ITERATIONS, DIVIDE_ITERATIONS, DIVIDE_TOL = 3, 20, 1e-3
 
 
 @dataclass
 class Parts:
-    """What a topic is divided into, according to some documents.
+    """A topic divided into parts, according to some documents.
 
     Attributes
     ----------
     columns : (n_parts, n_words) expected tokens of the parts in these documents, by weight
     weights : (n_parts,) their weights, which sum to that of the topic
-    gain : what the documents' bound is higher by than with the one topic, if they are the corpus; log p(beta)
-        left out
+    gain : gain of the documents' bound over the undivided topic, if they are the corpus; log p(beta) is left
+        out
     """
 
     columns: np.ndarray
@@ -32,18 +32,18 @@ class Parts:
 
 
 def propose_parts(cells, document_weight, whole, n_parts, key):
-    """The best of several divisions of a topic by coordinate ascent on some documents, all else held fixed.
+    """Return the best of several divisions of a topic by coordinate ascent on some documents.
 
-    The topic's tokens in each cell are divided, none is added or lost. The result is a pure function of the
-    arguments; threads that call it run side by side.
+    All else is fixed. The topic's tokens in each cell are divided; their sum does not change. The result is a
+    pure function of the arguments, and threads may call it in parallel.
 
     Parameters
     ----------
     cells : the topic's cells in these documents, at least one: arrays document (ascending), word, tokens
-    document_weight : (n_documents,) as how many each document counts
+    document_weight : (n_documents,) weight of each document
     whole : WholeTopic
     n_parts : 2 or more
-    key : of the stream of random numbers that documents to start from are drawn with
+    key : of the random stream that chooses initial documents
 
     Returns
     -------
@@ -60,21 +60,21 @@ def propose_parts(cells, document_weight, whole, n_parts, key):
 
 
 def divide_cells(cells, n_documents, log_words, weights, concentration):
-    """Divide a topic's tokens among parts whose topics and weights are given.
+    """Divide a topic's tokens among parts with given topics and weights.
 
     Parameters
     ----------
     cells : as in propose_parts
-    n_documents : documents that the cells are numbered by
+    n_documents : number of documents that cells refer to
     concentration : alpha
     log_words : (n_parts, n_words) E[log phi] of the parts
     weights : (n_parts,) beta of the parts
 
     Returns
     -------
-    tokens : (n_cells, n_parts), which sum to those of the cells
-    mixing : (n_documents,) the sums over cells of c log c - sum over parts of c_p log c_p: what the entropy
-        of the tokens' topics gains
+    tokens : (n_cells, n_parts), whose sums are those of the cells
+    mixing : (n_documents,) gain of the entropy of the tokens' topics: sums over cells of c log c - sum over
+        parts of c_p log c_p
     """
     mixing = np.zeros(n_documents)
     tokens = kernel.divide_cells(

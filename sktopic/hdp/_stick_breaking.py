@@ -19,14 +19,14 @@ from sktopic._topics._prior import PriorStatistics
 from sktopic._topics._topic_rows import GeometricTopics, check_finite
 from sktopic._topics._word_counts import N_PARTS, word_cells
 
-# Iterations of LDA's mean-field inference that choose the topics a document's atoms start from.
+# Iterations of LDA's mean-field inference that choose the initial topics of a document's atoms.
 START_ITERATIONS = 10
-# What of the prior is added, so that there is something where topics in use have nothing.
+# Share of the prior that is added, so that proportions exist if topics in use have no tokens.
 TRACE = 1e-200
 
 
 def sticks_bound(taken, left, concentration):
-    """E[log p(v)] - E[log q(v)] of sticks with the prior Beta(1, concentration)."""
+    """Return E[log p(v)] - E[log q(v)] of sticks with the prior Beta(1, concentration)."""
     total = digamma(taken + left)
     gains = (1.0 - taken) * (digamma(taken) - total) + (concentration - left) * (digamma(left) - total)
     return float((gains + betaln(taken, left) - betaln(1.0, concentration)).sum())
@@ -38,7 +38,7 @@ class CorpusSticks:
 
     Attributes
     ----------
-    topics : (n_topics,) the topic of each stick, those with most atoms first, and of what is left after them
+    topics : (n_topics,) topic of each stick, those with most atoms first, and of the rest after the sticks
     taken, left : (n_topics - 1,) Beta parameters
     """
 
@@ -48,7 +48,7 @@ class CorpusSticks:
 
     @classmethod
     def of(cls, atoms, n_documents, concentration):
-        """Those that follow from the mean number of atoms of each topic in a document."""
+        """Return the sticks for the mean number of atoms of each topic in a document."""
         topics = np.argsort(-atoms, kind="stable")
         atoms = n_documents * atoms[topics]
         after = np.cumsum(atoms[::-1])[::-1]
@@ -77,9 +77,9 @@ class LogTopics(NamedTuple):
 
     Attributes
     ----------
-    log_rows, rows : (n_words, n_topics) E[log phi], and exp of that over the largest of each word
+    log_rows, rows : (n_words, n_topics) E[log phi], and its exponential divided by the largest of each word
     log_weights, weights : (n_topics,) E[log sigma] and E[sigma]
-    lowest : a bound below all of log_rows
+    lowest : lower bound of log_rows
     """
 
     log_rows: np.ndarray
@@ -91,7 +91,7 @@ class LogTopics(NamedTuple):
 
 @dataclass
 class CorpusPosterior:
-    """The posterior of the corpus as documents see it: of its topics, and of its sticks."""
+    """The posterior of topics and sticks of the corpus, for the inference of documents."""
 
     topics: GeometricTopics
     sticks: CorpusSticks
@@ -101,10 +101,10 @@ class CorpusPosterior:
         return self.topics.store
 
     def gather(self, words, prior, workers):
-        """LogTopics of the words; the prior of proportions plays no part."""
+        """Return LogTopics of the words. The prior of proportions is not used."""
         store, norm = self.topics.store, self.topics.norm
         if len(words) and words.max() >= len(store):
-            # Kernels trust their input.
+            # Kernels do not check their input.
             raise ValueError(f"topics of shape {store.shape} do not fit the documents.")
         weight, offset = float(self.topics.scale[0]), float(self.topics.offset[0])
         shape = len(words), store.shape[1]
@@ -121,7 +121,7 @@ class CorpusPosterior:
 
 @dataclass
 class AtomCounts:
-    """What is inferred of documents (see _kernels.hdp._variational.update_documents)."""
+    """Results of the inference of documents (see _kernels.hdp._variational.update_documents)."""
 
     batch: DocumentBatch
     prior: np.ndarray
@@ -137,7 +137,7 @@ class AtomCounts:
         return 2 * len(self.zeta) * self.varphi.shape[2]
 
     def add_to(self, target, words, factor, workers):
-        """target must have no average: topics are not averaged over updates."""
+        """Add to target, which must have no average: topics are not averaged over updates."""
         batch = self.batch
         add = partial(
             add_atom_counts,
@@ -151,7 +151,7 @@ class AtomCounts:
         workers.map_here(add, workers.ranges(N_PARTS))
 
     def prior_statistics(self):
-        """The expected number of atoms of each topic, as topic_gains (which are numbers of tables)."""
+        """Return the expected number of atoms of each topic as topic_gains (numbers of tables)."""
         weights = self.batch.sample_weight
         by_document = self.varphi if weights is None else self.varphi * weights[:, None, None]
         atoms = by_document.sum(axis=(0, 1))
@@ -159,14 +159,14 @@ class AtomCounts:
         return PriorStatistics(np.zeros_like(atoms), atoms, 0.0, n_documents)
 
     def proportions(self):
-        """Over the topics in use; documents without words have the mean of the prior."""
+        """Return proportions over the topics in use; documents without words have the prior mean."""
         theta = np.maximum(np.take(self.theta, self.used, axis=1), 0.0) + TRACE * self.prior
         return theta / theta.sum(axis=1, keepdims=True)
 
     def topic_weights(self, document):
-        """Over the topics in use, as proportions are."""
+        """Return topic weights over the topics in use."""
         atoms = np.take(self.varphi[document], self.used, axis=1)
-        with np.errstate(under="ignore"):  # TRACE of the prior is more than what underflows
+        with np.errstate(under="ignore"):  # TRACE of the prior exceeds values that underflow
             return self.zeta[self.batch.cells_of(document)] @ atoms + TRACE * self.prior
 
 
@@ -176,7 +176,7 @@ class AtomStep(CellwiseStep):
 
     Attributes
     ----------
-    used : numbers of the topics that proportions are wanted of
+    used : topics of the proportions
     n_atoms, concentration : of the documents' stick-breaking processes
     max_iter, tol : limits of the coordinate ascent
     """
@@ -188,7 +188,7 @@ class AtomStep(CellwiseStep):
     tol: float
 
     def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False):
-        """keys and with_prior_statistics are not needed here, and prior for proportions alone."""
+        """Infer documents. keys and with_prior_statistics are unused; proportions use prior."""
         start = {"rows": topics.rows, "prior": self.concentration * topics.weights, "n_atoms": self.n_atoms}
         ascent = {
             "log_rows": topics.log_rows,
@@ -203,6 +203,6 @@ class AtomStep(CellwiseStep):
 
 
 def _infer(cells, start, ascent):
-    """The kernels for some documents."""
+    """Run the kernels for some documents."""
     zeta = start_documents(*cells, n_iter=START_ITERATIONS, **start)
     return zeta, *update_documents(*cells, zeta=zeta, **ascent)

@@ -10,18 +10,18 @@ from sktopic._kernels.hdp._table_indicators import sweep_tables
 from sktopic._kernels.random._alias import build_alias_tables
 from sktopic._topics._prior import PriorStatistics
 
-# Draws of a word from which on an alias table saves more than it costs, for any number of topics.
+# Number of draws of a word above which an alias table pays, for any number of topics.
 MANY_DRAWS = 300
 
 
 @dataclass
 class TableCounts(SampledCounts):
-    """Sums over sweeps of draws of topics, and of the tables of all documents, by weight, for each topic."""
+    """Sums over sweeps of drawn topics, and of the tables of each topic in all documents, by weight."""
 
     tables: np.ndarray
 
     def prior_statistics(self):
-        """The tables in the place of their expectation (see PriorStatistics.topic_gains)."""
+        """Return the tables in place of their expectation (see PriorStatistics.topic_gains)."""
         gains = self.tables / self.n_sweeps / self.prior
         return PriorStatistics.from_gains(self.prior, gains, *self.batch.with_words())
 
@@ -32,8 +32,8 @@ class TableStep:
 
     Attributes
     ----------
-    burn_in, sweeps : sweeps discarded, then sweeps counted
-    sparse : whether a draw goes over the topics in the document instead of all topics
+    burn_in, sweeps : number of discarded sweeps, then of counted sweeps
+    sparse : whether a draw visits the topics of the document instead of all topics
     """
 
     burn_in: int
@@ -54,12 +54,12 @@ class TableStep:
             (batch.cells(a, b), keys[a:b], weights[a:b], settings) for a, b in document_pieces(batch, workers)
         ]
         indptr, column_topic, values, tables = zip(*workers.map(_sweep, pieces))
-        fixed, log_theta = np.zeros(len(batch.cell_word)), np.empty(0)  # draws have neither
+        fixed, log_theta = np.zeros(len(batch.cell_word)), np.empty(0)  # unused by draws
         counts = joined_indptr(indptr), joined(column_topic), joined(values), fixed, log_theta
         return TableCounts(batch, topics, prior, self.sweeps, *counts, np.sum(tables, axis=0))
 
     def alias_tables(self, batch, topics, prior, workers):
-        """AliasTables of the words that are drawn so often that they pay for one."""
+        """Return AliasTables of the words that are drawn often enough to pay for one."""
         n_words, n_topics = topics.rows.shape
         of_word = np.full(n_words, -1, dtype=np.int32)
         n_draws = (self.burn_in + self.sweeps) * batch.documents_of_words()
@@ -76,5 +76,5 @@ class TableStep:
 
 
 def _sweep(cells, keys, sample_weight, settings):
-    """The kernel for some documents."""
+    """Return the kernel for some documents."""
     return sweep_tables(cells, keys=keys, sample_weight=sample_weight, **settings)

@@ -10,27 +10,27 @@ from sktopic.hdp._truncation_free_method import StickState, TruncationFree
 
 
 class TruncationFreeHDP(MinibatchHDPEstimator):
-    """The hierarchical Dirichlet process without truncation, to compare with the literature (VarGibbs).
+    """Hierarchical Dirichlet process without truncation (VarGibbs in the literature).
 
-    Topics have Dirichlet posteriors and their weights sticks with Beta posteriors, which mini-batches move.
-    The topics of a batch are Gibbs sampled, and tokens may be drawn to new topics, as many as a
-    batch needs. Choose it to compare with the literature. The number of topics depends on the
-    start, since tokens seldom leave old topics for a new one; `DirectAssignmentHDP` finds it.
+    Topics have Dirichlet posteriors, and their weights come from sticks with Beta posteriors. Each mini-batch
+    is Gibbs sampled, and may add any number of topics. Choose this model to compare with the literature. Its
+    number of topics depends on the start, because tokens seldom leave old topics for a new one; use
+    `DirectAssignmentHDP` to estimate the number.
 
     Read more in :doc:`/guide/hdp`.
 
     Parameters
     ----------
     n_components : int, default=100
-        Number of topics that the tokens of the first batch are initially assigned to.
+        Number of topics that the tokens of the first batch start in.
     topic_concentration : float, default=1.0
-        Concentration of the weights of topics, in [1e-12, 1e12], alpha in [1]_: larger values make more
+        Concentration of the weights of topics, in [1e-12, 1e12], alpha in [1]_. Larger values give more
         topics.
     doc_concentration : float, default=5.0
         Concentration of the documents' proportions, in [1e-12, 1e12], b in [1]_.
     topic_word_prior : float or None, default=None
-        Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature; smaller values make
-        more topics. None is 0.05.
+        Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. Smaller values give
+        more topics. If None, 0.05.
     learning_decay : float, default=0.65
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].
@@ -46,9 +46,9 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
-        Sweeps over a batch whose draws are discarded (burn-in).
+        Number of discarded sweeps over a batch (burn-in).
     doc_sweeps : int, default=3
-        Sweeps whose draws are counted, after those.
+        Number of counted sweeps over a batch after the burn-in.
     transform_burn_in : int, default=10
         Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=20
@@ -79,17 +79,17 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
         Parameters of the topics' Dirichlet posteriors, lambda in the literature: `topic_word_counts_` plus
         the prior. Their means are `components_`.
     topic_weights_ : ndarray of shape (n_components_,)
-        Expected weights of the topics under the posteriors of the sticks. What is missing to one is left for
-        topics out of use and those to come.
+        Expected weights of the topics under the posteriors of the sticks. If they sum to less than one, the
+        rest belongs to unused and future topics.
     topic_ids_ : ndarray of shape (n_components_,)
-        Identity of each topic, in the order of their births; topics keep it. Those with less than one
-        expected token in the corpus are removed.
+        Identity of each topic, in the order of their births. A topic keeps its identity until it has less
+        than one expected token in the corpus and is removed.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions: doc_concentration_ * topic_weights_.
     topic_concentration_, doc_concentration_, topic_word_prior_ : float
-        The parameters in use.
+        Parameters in use.
     n_components_ : int
-        Topics in use: those with at least one expected token in the corpus.
+        Number of topics in use, which have at least one expected token in the corpus.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -110,29 +110,21 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
     See Also
     --------
     OnlineEMHDP : Maximum likelihood for topics and their weights.
-    CollapsedGibbsHDP : The sampler that a batch goes through, on a whole corpus.
+    CollapsedGibbsHDP : Samples a whole corpus in the same way.
     DirectAssignmentHDP : Splits and merges topics.
 
     Notes
     -----
-    A batch is one chain: its documents see each other's tokens in the topics, as if these were integrated out
-    for the batch (locally collapsed), beside what documents before have left there. With one batch and one
-    pass it is direct assignment sampling of the exact posterior. Sampling uses one thread; n_jobs is for
-    `transform` and `score`. Tokens that were drawn to a topic which the batch ends without are not counted.
-
-    Departures from the paper. While a batch is sampled, the sticks' tables are scaled from the corpus to the
-    number of documents of the batch: one table of the batch will stand for as many in the corpus as one of
-    those does. A token is then drawn to a new topic with the share of about topic_concentration /
-    (topic_concentration + tables of a batch), however large the corpus is; with the corpus' own tables
-    that share vanishes after the first batch, and with it the births. Still, most births are in the first
-    pass: a new topic has to win tokens one by one.
-
-    There is no ``sample_weight``, for the reason given at `~sktopic.lda.CollapsedGibbsLDA`: repeat rows
-    instead.
-
-    A stick's posterior is Beta(a, b); where it is sampled, the paper prints b - alpha in the
-    place of b - 1 for the exponent of its density. New topics of a batch have the law of their weights
-    without a truncation.
+    - A batch is one chain that sees its own tokens in the topics (locally collapsed). With one batch and one
+      pass, it is direct assignment sampling of the exact posterior. Topics that end a batch without tokens
+      are not counted.
+    - Sampling uses one thread; n_jobs is for `transform` and `score`.
+    - Departure from the paper: while a batch is sampled, the tables of the corpus are scaled down to the size
+      of the batch. A new topic then has a share of about topic_concentration / (topic_concentration + tables
+      of a batch). Without scaling, births would stop after the first batch. Most are still in the first pass.
+    - The density of a stick Beta(a, b) has the exponent b - 1, which the paper prints as b - alpha. New
+      topics of a batch follow the distribution of weights without truncation.
+    - There is no ``sample_weight`` (see `~sktopic.lda.CollapsedGibbsLDA`): repeat rows instead.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Truncation-free variational inference for the HDP: batches that are chains, and bring new topics."""
+"""Truncation-free variational inference for the HDP: batches are Gibbs chains that add new topics."""
 
 from dataclasses import dataclass
 
@@ -34,26 +34,26 @@ START_KEY = 0x7374617274
 
 
 def stick_weights(sticks):
-    """Weights of topics by the means of sticks with Beta parameters (2, n_topics)."""
+    """Return weights of topics by the means of sticks with Beta parameters (2, n_topics)."""
     a, b = sticks
     left = np.concatenate([[1.0], np.cumprod(b / (a + b))[:-1]])
     return a / (a + b) * left
 
 
 def best_sticks(tables, concentration):
-    """Beta parameters (2, n_topics) that follow from the tables of topics in a corpus."""
+    """Return Beta parameters (2, n_topics) that follow from the tables of topics in a corpus."""
     after = tables[::-1].cumsum()[::-1] - tables
     return np.array([1.0 + tables, concentration + after])
 
 
 def scaled_sticks(sticks, factor, concentration):
-    """The same where topics have factor times as many tables, factor being at most one."""
+    """Return the parameters for factor times as many tables, with factor <= 1."""
     a, b = sticks
     return np.array([1.0 - factor + factor * a, (1.0 - factor) * concentration + factor * b])
 
 
 def edited_sticks(edit, sticks):
-    """The same after a TopicEdit: tables go where topics go, and leave the sticks before them."""
+    """Return the parameters after a TopicEdit: tables follow merged topics and leave earlier sticks."""
     tables, after = sticks[0] - 1.0, sticks[1].copy()
     for k in np.flatnonzero(~edit.stays):
         after[:k] -= tables[k]
@@ -62,30 +62,30 @@ def edited_sticks(edit, sticks):
 
 
 class ChainCounts(DenseCounts):
-    """Tokens of words in topics, and tables of topics: means over the counted sweeps; new topics last."""
+    """Tokens of words in topics, and tables of topics: means over the counted sweeps, new topics last."""
 
     tables: np.ndarray
 
 
 class BatchChain:
-    """Gibbs sampling of the topics of a batch, given what documents before it say of topics and sticks.
+    """Gibbs sampling of the topics of a batch, given topics and sticks from earlier documents.
 
-    Topics of the corpus come first, in their columns. Behind them are those that the batch makes: they are
-    gone when their last token leaves.
+    Topics of the corpus are in the first columns, followed by new topics of the batch. A new topic is removed
+    when its last token leaves.
 
     Parameters
     ----------
     batch : DocumentBatch
     counts : (n_words, n_known) expected tokens of the words of the batch in topics of the corpus
-    totals : (n_known,) the same of all words
+    totals : (n_known,) sums of these over all words
     sticks : (2, n_known) parameters a and b of the sticks' Beta posteriors, to which the tables of the batch
         are added
     settings : SweepSettings
 
     Attributes
     ----------
-    topics : RootTopics, with the tokens of the batch
-    tables : (n_columns,) of the batch
+    topics : RootTopics, including the tokens of the batch
+    tables : (n_columns,) tables of the batch
     summed, summed_tables : sums of the tokens and tables of the batch over counted sweeps
     """
 
@@ -98,7 +98,7 @@ class BatchChain:
         self.summed, self.summed_tables = np.zeros((batch.n_words, size)), np.zeros(size)
 
     def assign_at_random(self, n_topics, key):
-        """Start from uniformly random topics, behind those that there are."""
+        """Start from uniformly random new topics."""
         self.topics = wider(self.topics, self.n_known + n_topics + SPARE)
         draws = uniforms(key, len(self.documents.z))
         self.documents.assign((self.n_known + draws * n_topics).astype(np.int32))
@@ -107,14 +107,14 @@ class BatchChain:
         self.tables = self.documents.tables(len(self.topics.root))
 
     def live(self):
-        """Which columns have a topic."""
+        """Whether each column has a topic."""
         return (np.arange(len(self.tables)) < self.n_known) | (self.tables > 0)
 
     def draw_weights(self, generator):
-        """Draw the sticks given the tables; weights of topics and their rest, times that of documents.
+        """Draw the sticks given the tables; return weights of topics and their rest, times that of documents.
 
-        A topic of this batch has Beta(M_k, gamma + M_>k), so that new topics have weights of the Dirichlet
-        law that they have in a corpus of their own.
+        New topics of the batch have sticks Beta(M_k, gamma + M_>k). Their weights then follow the Dirichlet
+        distribution of a separate corpus.
         """
         live, alpha = self.live(), self.settings.doc_concentration
         tables = self.tables[live]
@@ -128,7 +128,7 @@ class BatchChain:
         return weights, alpha * left[-1]
 
     def sweep(self, key, *, counted):
-        """Draw sticks, then the topics of all tokens, then tables; counted: whether these are summed up."""
+        """Draw sticks, then the topics of all tokens, then tables; counted: whether to add them to sums."""
         weights, rest = self.draw_weights(generator_of(key, WEIGHT_KEY))
         self.documents.weigh(indicators=False)
         topics = self.documents.sweep(self.topics._replace(root=weights), rest, self.settings, key)
@@ -146,13 +146,13 @@ class BatchChain:
             self.summed_tables += self.tables
 
     def run(self, burn_in, sweeps, key):
-        """ChainCounts of some sweeps, after others that are discarded."""
+        """Return ChainCounts of some sweeps, after the burn-in."""
         for sweep in range(burn_in + sweeps):
             self.sweep(combine_keys(key, sweep), counted=sweep >= burn_in)
         return self.result(sweeps)
 
     def result(self, n_sweeps):
-        """ChainCounts: means over the counted sweeps, of topics that there still are."""
+        """Return ChainCounts: means over the counted sweeps, of the remaining topics."""
         live = self.live()
         found = ChainCounts.of_sums(columns_of(self.summed, live), n_sweeps)
         found.tables = self.summed_tables[live] / n_sweeps
@@ -178,7 +178,7 @@ class TruncationFree(HDPMethod):
 
     Attributes
     ----------
-    burn_in, sweeps : sweeps over a batch that are discarded, and that are counted after those
+    burn_in, sweeps : number of discarded sweeps over a batch, then of counted sweeps
     prediction : document step of transform
     """
 
@@ -188,7 +188,7 @@ class TruncationFree(HDPMethod):
 
     def start(self, n_features, seed):
         n = self.n_components
-        # The sticks after one table of each topic.
+        # The sticks after one table for each topic.
         sticks = np.array([np.ones(n), float(self.parameters.topic_concentration) + np.arange(n)[::-1]])
         words = WordCounts.empty(n_features, n)
         return self.started(StickState, n_features, seed, words=words, sticks=sticks)
@@ -202,7 +202,7 @@ class TruncationFree(HDPMethod):
     def infer(self, state, batch, keys, update, workers):
         first, unit = state.n_topic_updates == 0, update.total_samples
         known = slice(0, 0 if first else state.words.n_topics)
-        # Tables of the batch are weighed against those of a corpus of as many documents.
+        # Tables of the corpus are scaled to the number of documents in the batch.
         share = min(batch.n_documents / update.total_samples, 1.0)
         chain = BatchChain(
             batch,
@@ -219,13 +219,13 @@ class TruncationFree(HDPMethod):
     # Updates
 
     def step_size(self, state, update, t=None):
-        if state.n_topic_updates == 0:  # it starts from nothing
+        if state.n_topic_updates == 0:  # the initial statistics are empty
             return 1.0
         return super().step_size(state, update, t)
 
     def learned(self, state, counts, update, workers):
         n_known, rho = state.words.n_topics, self.step_size(state, update)
-        if state.n_topic_updates == 0:  # it starts from nothing
+        if state.n_topic_updates == 0:  # the initial statistics are empty
             n_known, state = 0, changed(state, next_id=0)
         n_new = len(counts.expected.tables) - n_known
         if n_known == 0 or n_new > 0:
@@ -241,11 +241,11 @@ class TruncationFree(HDPMethod):
         return state if used.all() else of_columns(state, used)
 
     def work(self, state, counts, update):
-        return super().work(state, counts, update) + 2 * state.words.size  # topics come and go
+        return super().work(state, counts, update) + 2 * state.words.size  # copies for new and removed topics
 
 
 def of_columns(state, kept, n_new=0):
-    """The state without the other topics, and with new ones, which have neither tokens nor tables."""
+    """Return the state with some topics only, and new topics without tokens and tables."""
     sticks = np.repeat([[1.0], [state.topic_concentration]], n_new, axis=1)
     return changed(
         state,

@@ -1,7 +1,7 @@
-"""Splits and merges of topics: what they change in the evidence lower bound of a batch.
+"""Splits and merges of topics: their changes of the evidence lower bound of a batch.
 
-All formulas are those of one topic against two whose tokens, weights and posteriors add up to its own: a
-merge gains what they say, a split loses it.
+All formulas compare one topic with two whose tokens, weights and posteriors add up to its own. A merge gains
+the result, and a split loses it.
 """
 
 import math
@@ -17,9 +17,9 @@ from sktopic._runtime._parallel import one_blas_thread
 from sktopic.hdp._moves import LEAST_GAIN, nearest_pairs
 from sktopic.hdp._split_proposals import divide_cells, propose_parts
 
-# Tokens of a topic in a document below which there is nothing to look at.
+# Smaller numbers of tokens of a topic in a document are ignored.
 FEWEST_TOKENS = 1e-12
-# Multiplications of one product of matrices: some tenths of a second.
+# Multiplications in one matrix product, which takes some tenths of a second.
 PRODUCT_WORK = 4_000_000_000
 
 
@@ -31,7 +31,7 @@ class Part:
     ----------
     weight : beta of the topic
     documents : (n_documents,) its tokens in each document
-    words : (n_words,) its tokens of each word of the batch, each document as often as its weight says
+    words : (n_words,) its tokens of each word of the batch, with documents by weight
     column : (n_features,) its expected tokens of each word in the corpus
     """
 
@@ -61,14 +61,14 @@ class Cells:
 
 @dataclass
 class BatchTopics:
-    """The topics of a batch as mean-field inference has left them.
+    """The topics of a batch after mean-field inference.
 
     Attributes
     ----------
     counts : VariationalCounts of the batch
     concentration, topic_word_prior : alpha and eta
-    scale : documents of the corpus for each of the batch, both by weight
-    confidence : standard errors that a gain has to be above zero
+    scale : number of corpus documents per document of the batch, by weight
+    confidence : number of standard errors by which a gain must exceed zero
     """
 
     counts: object
@@ -83,7 +83,7 @@ class BatchTopics:
 
     @cached_property
     def tokens(self):
-        """Of each document and topic, (n_documents, n_topics)."""
+        """Tokens of each document and topic, (n_documents, n_topics)."""
         return self.counts.tokens
 
     def cells(self, k):
@@ -102,8 +102,11 @@ class BatchTopics:
         return Cells(cell, document, batch.cell_word[cell], tokens)
 
     def posterior(self, column):
-        """E[log p(phi)] - E[log q(phi)] of a topic, E[log phi] of the words of the batch, and the sum of that
-        over the column's tokens."""
+        """Return three terms of the posterior of a topic.
+
+        These are E[log p(phi)] - E[log q(phi)], E[log phi] of the words of the batch, and the sum of E[log
+        phi] over the column's tokens.
+        """
         psi, n, eta = np.empty_like(column), len(column), self.topic_word_prior
         terms, total = dirichlet_terms(column, eta, psi), column.sum()
         psi_total = digamma(total + n * eta)
@@ -112,7 +115,7 @@ class BatchTopics:
         return float(bound), psi[self.batch.words] - psi_total, tokens
 
     def proportions_change(self, first, second):
-        """What each document's part of the bound gains by its proportions when two topics become one."""
+        """Return the change of each document's bound by its proportions when two topics become one."""
         alpha = self.concentration
         change = np.zeros(self.batch.n_documents)
         some = (first.documents > 0) | (second.documents > 0)
@@ -122,11 +125,11 @@ class BatchTopics:
         return change
 
     def estimate(self, change, tokens=None, total=None):
-        """The sum of the documents' changes over the corpus, which they sample, and its standard error.
+        """Estimate the sum of the documents' changes over the corpus, and its standard error.
 
-        tokens, total : (n_documents,) what the changes are about proportional to, and the sum of that over
-            the corpus: the ratio of both scatters less than the changes do. None: documents, of which the
-            corpus has as many as scale says.
+        tokens, total : (n_documents,) values to which the changes are roughly proportional, and their sum
+            over the corpus. The ratio varies less than the changes do. If None, documents, of which the
+            corpus has scale times as many.
         """
         batch, n = self.batch, self.batch.total_weight
         tokens, total = (np.ones(len(change)), self.scale * n) if tokens is None else (tokens, total)
@@ -140,11 +143,11 @@ class BatchTopics:
         return gain, factor * math.sqrt(n * (squares / (n - 1)) * (1.0 - 1.0 / self.scale))
 
     def least_gain(self, error):
-        """What a gain with this standard error has to be above."""
+        """Return the value that a gain with this standard error must exceed."""
         return LEAST_GAIN + self.confidence * error if math.isfinite(error) else math.inf
 
     def part(self, cells, weight, column, tokens=None):
-        """The Part of all tokens of some cells, or of given ones."""
+        """Return the Part of all or given tokens of some cells."""
         batch, tokens = self.batch, cells.tokens if tokens is None else tokens
         documents = np.bincount(cells.document, weights=tokens, minlength=batch.n_documents)
         if batch.sample_weight is not None:
@@ -155,13 +158,13 @@ class BatchTopics:
 
 @dataclass
 class Split:
-    """What a topic is to be divided into.
+    """A topic divided in two.
 
     Attributes
     ----------
-    tokens : (n_cells, 2) those of the parts in the topic's cells
+    tokens : (n_cells, 2) tokens of the parts in the topic's cells
     first, second : the parts
-    gain, error : what the bound gains, and the standard error of that
+    gain, error : gain of the bound, and its standard error
     """
 
     tokens: np.ndarray
@@ -186,19 +189,19 @@ def topic_of(topics, k, weight, column):
 
 
 def merge_gain(topics, one, other, mixing):
-    """What the bound gains when two topics become one, if the corpus is the batch times its scale.
+    """Return the gain of the bound when two topics become one, if the corpus is the batch times its scale.
 
     Parameters
     ----------
     topics : BatchTopics
-    one, other : Topic, of each
-    mixing : (n_documents,) what the entropy of the tokens' topics loses
+    one, other : the two topics, each a Topic
+    mixing : (n_documents,) loss of the entropy of the tokens' topics
 
     Returns
     -------
     gain : in nats
-    unseen : what has to be added since the corpus has other tokens of the topics than that; a topic which the
-        batch lacks would else seem to be needed by no document
+    unseen : correction for other tokens of the topics in the corpus. Without it, a topic that the batch lacks
+        would seem superfluous.
     error : standard error of both together
     """
     union = one.part.joined(other.part)
@@ -213,9 +216,9 @@ def merge_gain(topics, one, other, mixing):
 
 
 def documents_mixing(topics, pairs, first, last):
-    """What the entropy of the tokens' topics loses when pairs of topics become one, (last - first, n_pairs).
+    """Return the loss of entropy of the tokens' topics when pairs of topics merge, (last - first, n_pairs).
 
-    Of documents from the first up to the last.
+    It covers documents first to last - 1.
     """
     counts, batch = topics.counts, topics.batch
     return pairs_mixing(
@@ -232,15 +235,15 @@ def documents_mixing(topics, pairs, first, last):
 
 
 def candidate_pairs(topics, sizes, free, due, partners):
-    """Pairs of topics by what their union might gain, the most promising first, (n_pairs, 2).
+    """Return pairs of topics by the estimated gain of their union, the most promising first, (n_pairs, 2).
 
     Parameters
     ----------
     topics : BatchTopics
     sizes : (n_topics,) expected tokens in the corpus
     free : (n_topics,) bool, topics that may be merged
-    due : (n_topics,) bool, those for which partners are sought
-    partners : pairs for each topic that is due
+    due : (n_topics,) bool, topics that need partners
+    partners : number of pairs for each topic that is due
     """
     estimates = merge_estimates(topics, sizes)
     estimates[:, ~free] = estimates[~free] = -np.inf
@@ -250,16 +253,16 @@ def candidate_pairs(topics, sizes, free, due, partners):
 
 
 def merge_estimates(topics, sizes):
-    """What the bound gains when two topics become one, roughly, (n_topics, n_topics).
+    """Return approximate gains of the bound when two topics become one, (n_topics, n_topics).
 
-    It takes h = (n + m) log(n + m) - n log n - m log m nats to say which tokens of two topics are whose.
-    Merged, they lose as much of that as their words differ, and save as much as their documents are the same:
-    h (B_words - 1 + B_documents), where B = sum sqrt(p q) of two distributions is one for equal ones and zero
-    where they do not overlap.
+    To separate the tokens of two topics takes h = (n + m) log(n + m) - n log n - m log m nats. A merge loses
+    the part of h by which their words differ, and saves the part by which their documents agree: h (B_words -
+    1 + B_documents). B = sum sqrt(p q) of two distributions is one if they are equal, and zero if they do not
+    overlap.
     """
     counts, weights = topics.counts, topics.batch.sample_weight
     rows, documents = counts.topics.rows, np.sqrt(topics.tokens)
-    with np.errstate(under="ignore"):  # words that no topic has
+    with np.errstate(under="ignore"):  # words without topics
         words = np.sqrt(rows) * np.exp(0.5 * counts.topics.log_norm)[:, None].astype(rows.dtype)
     if weights is not None:
         documents *= np.sqrt(weights)[:, None]
@@ -269,8 +272,8 @@ def merge_estimates(topics, sizes):
 
 
 def overlaps(x):
-    """Cosines of the columns of x; zero for columns of zeros."""
-    with np.errstate(under="ignore"):  # of what both columns have next to nothing of
+    """Return cosines of the columns of x; zero for columns of zeros."""
+    with np.errstate(under="ignore"):  # products of tiny values
         inner = products(x).astype(np.float64)
     norms = np.sqrt(inner.diagonal())
     norms = np.outer(norms, norms)
@@ -278,9 +281,9 @@ def overlaps(x):
 
 
 def products(x):
-    """x.T @ x, which is symmetric to the last bit.
+    """Return x.T @ x, symmetric to the last bit.
 
-    A large one in parts, since NumPy does not look for Ctrl-C in a product of matrices.
+    Large products are computed in parts, because NumPy does not check for Ctrl-C in a matrix product.
     """
     n_rows, n_columns = x.shape
     width = max(1, PRODUCT_WORK // max(1, n_rows * n_columns))
@@ -293,10 +296,10 @@ def products(x):
 
 
 def divide(topics, k, weight, column, rho, key):
-    """The Split of topic k; None if the batch lacks it.
+    """Return the Split of topic k, or None if the batch lacks it.
 
-    The column after the update is divided word by word, what the corpus had before the batch as what the
-    batch has of it: as the parts' means would share a token of the word.
+    The column after the update is divided word by word, including earlier tokens of the corpus, as the means
+    of the parts would share a token of the word.
 
     Parameters
     ----------
@@ -331,15 +334,16 @@ def divide(topics, k, weight, column, rho, key):
 
 
 def divided_columns(column, words, parts, topic_word_prior):
-    """Divide tokens of all words among parts that have other tokens of some of them.
+    """Divide tokens of all words among parts that have tokens of some words.
 
-    A token goes to the parts in proportion to their tokens times the probability of its word in their means.
+    A part gets a share of a token proportional to its number of tokens times the word's probability in its
+    mean.
 
     Parameters
     ----------
     column : (n_features,) tokens to divide
-    words : (n_words,) the words that tokens of parts are known of
-    parts : (n_parts, n_words) these
+    words : (n_words,) words for which the tokens of parts are known
+    parts : (n_parts, n_words) tokens of the parts
     topic_word_prior : eta
 
     Returns

@@ -1,4 +1,4 @@
-"""The documents that were seen last, with the topics that their tokens were drawn to."""
+"""The last documents of a stream, with the topics that their tokens were drawn to."""
 
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
@@ -10,22 +10,21 @@ from sktopic._kernels._groups import TokensByDocument
 from sktopic._kernels.documents._reading import clump_bounds
 from sktopic._state._fields import State, array, array_fields, changed, count, number
 
-# Documents of the first window; each is twice as large as the one before it, up to the whole corpus or so
-# many tokens.
+# Number of documents in the first window. The size doubles, up to the whole corpus or MOST_TOKENS tokens.
 FIRST_WINDOW, MOST_TOKENS = 250, 1 << 22
-# Arrays of TopicTokens that have an entry for each token.
+# Arrays of TopicTokens with one entry for each token.
 OF_TOKENS = ("word", "size", "document", "place")
 
 
 @dataclass(frozen=True)
 class TopicTokens:
-    """Tokens of a topic in some documents, in the order of these.
+    """Tokens of a topic in some documents, sorted by document.
 
     Attributes
     ----------
     word, size, document : (n_tokens,) int32, float64, int64
-    document_weight : (n_all_documents,) as how many documents each counts
-    place : (n_tokens,) int64, where each is in the window
+    document_weight : (n_all_documents,) weight of each document
+    place : (n_tokens,) int64, position of each token in the window
     """
 
     word: np.ndarray
@@ -38,20 +37,20 @@ class TopicTokens:
         return len(self.word)
 
     def bounds(self):
-        """Those of the tokens of each document that has some."""
+        """Bounds of the tokens of each document that has some."""
         return np.append(np.flatnonzero(np.diff(self.document, prepend=-1)), len(self))
 
     def by_document(self):
-        """The same, as _kernels.hdp._topic_sides takes them."""
+        """The arrays in the form of _kernels.hdp._topic_sides."""
         first = self.bounds()
         return TokensByDocument(first, self.word, self.size, self.document_weight[self.document[first[:-1]]])
 
     def weights(self):
-        """(n_tokens,) sizes, as often as their documents count."""
+        """Sizes times document weights, (n_tokens,)."""
         return self.size * self.document_weight[self.document]
 
     def times(self, factor):
-        """The same where each document counts as so many times as many."""
+        """Return the same tokens with all document weights multiplied."""
         return replace(self, document_weight=factor * self.document_weight)
 
     def part(self, chosen):
@@ -59,31 +58,31 @@ class TopicTokens:
 
 
 def concatenated(topics, name):
-    """The arrays of a name, of all of a list of TopicTokens."""
+    """Concatenate the named arrays of a list of TopicTokens."""
     return np.concatenate([getattr(tokens, name) for tokens in topics])
 
 
 def numbers(topics):
-    """The number in a list of TopicTokens of the topic of each of their tokens."""
+    """Return, for each token of a list of TopicTokens, the position of its topic in the list."""
     return np.repeat(np.arange(len(topics)), [len(tokens) for tokens in topics])
 
 
 def joined(topics):
-    """The tokens of several topics (list of TopicTokens), and the number in the list of each token's."""
+    """Join the tokens of several topics; return them with the position of each token's topic in the list."""
     order = np.argsort(concatenated(topics, "document"), kind="stable")
     of_all = replace(topics[0], **{name: concatenated(topics, name)[order] for name in OF_TOKENS})
     return of_all, numbers(topics)[order]
 
 
 def word_counts(topics, n_features):
-    """Tokens of words in topics (list of TopicTokens): csr_array of shape (n_topics, n_features)."""
+    """Count tokens of words in topics (list of TopicTokens): csr_array of shape (n_topics, n_features)."""
     weight = np.concatenate([tokens.weights() for tokens in topics])
     place = numbers(topics), concatenated(topics, "word")
     return sp.csr_array((weight, place), shape=(len(topics), n_features))
 
 
 def document_counts(topics):
-    """Tokens of topics (list of TopicTokens) in documents: csr_array of shape (n_documents, n_topics)."""
+    """Count tokens of topics (list of TopicTokens) in documents: csr_array (n_documents, n_topics)."""
     place = concatenated(topics, "document"), numbers(topics)
     shape = len(topics[0].document_weight), len(topics)
     return sp.csr_array((concatenated(topics, "size"), place), shape=shape)
@@ -93,14 +92,14 @@ def document_counts(topics):
 class Window(State):
     """Documents with the topics of their tokens (clumps).
 
-    It grows by documents behind those that there are, in arrays that have room for some more.
+    New documents are appended, in arrays with spare capacity.
 
     Attributes
     ----------
-    word, topic, size : (room,) int32, int32 and float64, of each token
-    length, document_weight : (room,) tokens of each document, int64, and as how many it counts
-    n_tokens, n_documents : tokens and documents that there are
-    target : documents, by weight, with which it is large enough for moves
+    word, topic, size : (capacity,) int32, int32 and float64, of each token
+    length, document_weight : (capacity,) number of tokens, int64, and weight of each document
+    n_tokens, n_documents : number of tokens and documents
+    target : total document weight at which the window is large enough for moves
     """
 
     word: np.ndarray = array(np.int32, "window tokens")
@@ -118,7 +117,7 @@ class Window(State):
         return cls(**arrays, n_tokens=0, n_documents=0, target=float(target))
 
     def with_batch(self, batch, topic):
-        """With the documents of a batch, and the topic of each of its clumps."""
+        """Return the window with the documents of a batch, and the topics of their clumps."""
         _, size = batch.clumps()
         word = np.repeat(batch.words[batch.cell_word], np.diff(clump_bounds(batch.cell_count)))
         weight = np.ones(batch.n_documents) if batch.sample_weight is None else batch.sample_weight
@@ -135,19 +134,19 @@ class Window(State):
         )
 
     def is_large(self, total_samples, more_documents=0.0, more_tokens=0):
-        """Whether it is large enough for moves of topics of a corpus of so many documents, with some more."""
+        """Whether it is large enough for moves in a corpus of this size, after adding some more."""
         n_documents = self.total_weight + more_documents
         return n_documents >= min(self.target, total_samples) or self.n_tokens + more_tokens >= MOST_TOKENS
 
     def check(self):
-        """Raise ValueError for parts that are missing or do not fit together: they may come from a file."""
+        """Raise ValueError if parts are missing or do not fit together, as in a damaged file."""
         if any(getattr(self, field.name) is None for field in fields(self)):
-            raise ValueError("some of the window of documents is missing")
+            raise ValueError("a part of the window of documents is missing")
         if self.n_tokens > len(self.word) or self.n_documents > len(self.length):
-            raise ValueError("the window of documents has more of them than there is room for")
+            raise ValueError("the window of documents exceeds its capacity")
 
     def check_tokens(self, n_features, n_topics):
-        """Raise ValueError for arrays that cannot be a window of such topics."""
+        """Raise ValueError for arrays that cannot be a window of these topics."""
         word, topic, size = (array[: self.n_tokens] for array in (self.word, self.topic, self.size))
         length, weight = self.length[: self.n_documents], self.document_weight[: self.n_documents]
         fits = (
@@ -165,11 +164,11 @@ class Window(State):
 
     @property
     def total_weight(self):
-        """Documents by weight."""
+        """Total weight of the documents."""
         return float(self.document_weight[: self.n_documents].sum())
 
     def topics(self, n_topics):
-        """TopicTokens of each topic."""
+        """Return the TopicTokens of each topic."""
         n_tokens, n_documents = self.n_tokens, self.n_documents
         topic = self.topic[:n_tokens]
         order = np.argsort(topic, kind="stable")
@@ -185,7 +184,7 @@ class Window(State):
 
 
 def _appended(array, n_used, more):
-    """An array with more behind its first n_used entries: the same one, where it has room."""
+    """Append more to the first n_used entries of an array, in place if it has capacity."""
     n = n_used + len(more)
     if n > len(array) or not array.flags.writeable:
         array, old = np.empty(2 * n, dtype=array.dtype), array

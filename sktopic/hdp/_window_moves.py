@@ -1,14 +1,18 @@
 """Splits, merges and drops of topics, judged by the tokens that they have in a window of documents.
 
-There is one question for splits and merges: are the two parts of some tokens one topic or two? What two gain
+Splits and merges ask the same question: are two parts of some tokens one topic or two? The gain of two topics
 is the logarithm of
 
     b0 sqrt(2 pi (1 / T_0 + 1 / T_1)) R / prod_i p(s_i | all other sides)
 
-(see _kernels.hdp._topic_sides): the likelihood ratio with the prior of one more topic, their shares at the
-root integrated out around the mode, and with what is uncertain of the sides. A topic is split where the parts
-that Gibbs sampling finds gain, and two topics are merged where what they have loses by being apart. A small
-topic is compared with all others in the same way.
+(see _kernels.hdp._topic_sides). This is the likelihood ratio with the prior of one more topic. Shares at the
+root are integrated out around the mode (Laplace), as are proportions and tables of documents. The denominator
+accounts for the uncertainty of the sides. Thus one number judges a split and the merge that would undo it.
+
+A topic is split if the parts that Gibbs sampling finds gain at least five nats. The sampling is restricted to
+two sides (Jain and Neal, 2004), and starts from two documents that are far from each other. Each topic is
+compared with the two that explain its words best, and merged if one topic is better. A small topic is dropped
+if its tokens are better in the others.
 """
 
 import math
@@ -23,23 +27,22 @@ from sktopic._kernels.random._rng import combine_keys, uniforms
 from sktopic.hdp._moves import Move, best_first, make_moves, nearest_pairs
 from sktopic.hdp._window import TopicTokens, document_counts, joined, word_counts
 
-# What a move gains at least, in nats: one draw of the topics of tokens is not more precise.
+# Smallest gain of a move, in nats. One draw of the topics of tokens is not more precise.
 LEAST_WINDOW_GAIN = 5.0
-# Sweeps over the tokens of a topic that is tried to be split.
+# Number of sweeps over the tokens of a topic to be split.
 SPLIT_SWEEPS = 5
-# Topics that each is compared with.
+# Number of topics that each topic is compared with.
 MERGE_CANDIDATES = 2
-# Tokens of the largest topic that is tried to be dropped.
+# Largest topic that may be dropped, in tokens.
 LARGEST_DROPPED = 500
-# Documents of the corpus that one of the window stands for where topics are split, at most. Four times the
-# evidence lets topics that are not certain yet begin, which later windows may merge; all of the corpus would
-# let single documents be topics.
+# Splits: largest number of corpus documents per document of the window. Four times the evidence admits
+# uncertain topics, which later windows may merge. With the whole corpus, single documents would be topics.
 MOST_TIMES = 4.0
-# The least that is divided by.
+# Smallest divisor.
 SMALLEST = 1e-300
-# Share of the topic itself in what two sides start from, and rounds in which documents choose one.
+# Share of the whole topic in the start of two sides, and number of rounds in which documents choose a side.
 SMOOTHING, START_ROUNDS = 0.5, 3
-# Tells the streams of a topic apart.
+# Separates the random streams of a topic.
 START_KEY = 0x7374617274
 
 
@@ -50,7 +53,7 @@ class WindowTopic:
     Attributes
     ----------
     root : number of the topic that it is a part of
-    share : what share of that it is
+    share : its share of that topic
     prior : a, its parameter of the documents' proportions
     tokens : TopicTokens
     """
@@ -71,8 +74,8 @@ class Division:
     Attributes
     ----------
     topics : (n_new,) the topic that each is a part of
-    shares : (n_new,) what share of its tables
-    of_words : (n_features, n_new) what share of what it has of each word
+    shares : (n_new,) shares of the tables of these topics
+    of_words : (n_features, n_new) shares of each word's tokens in these topics
     """
 
     topics: np.ndarray
@@ -82,7 +85,7 @@ class Division:
 
 @dataclass(frozen=True)
 class Judge:
-    """What two topics gain over one, in nats.
+    """Gain of two topics over one, in nats.
 
     Attributes
     ----------
@@ -94,7 +97,7 @@ class Judge:
     n_features: int
 
     def __call__(self, tokens, side, prior, share, n_sweeps, key):
-        """The gain and the share of side 0, after some sweeps over the sides, which change."""
+        """Return the gain and the share of side 0 after sweeps over the sides, which change."""
         log_ratio, log_q, share, tables = draw_sides(
             topic_tokens=tokens.by_document(),
             side=side,
@@ -111,10 +114,10 @@ class Judge:
         return math.log(self.topic_concentration) + 0.5 * spread + log_ratio - log_q, share
 
     def log_alone(self, tokens, n_tables, doc_concentration):
-        """log probability of tokens as a topic of their own, but for what any topic has to do with.
+        """Return the log probability of tokens as a separate topic, without terms common to all topics.
 
-        Its weight at the root is integrated out around its mode; a document has one table of a small topic.
-        n_tables are those of all topics.
+        Its weight at the root is integrated out around its mode. A document has one table of a small topic.
+        n_tables counts the tables of all topics.
         """
         bounds, weights, eta = tokens.bounds(), tokens.weights(), self.topic_word_prior
         document_weight = tokens.document_weight[tokens.document[bounds[:-1]]]
@@ -130,7 +133,7 @@ class Judge:
     # Splits
 
     def find_sides(self, tokens, prior, key):
-        """Sides of the tokens of a topic that may make good topics: gain, sides and the share of side 0."""
+        """Find sides of a topic's tokens that may be good topics: gain, sides and the share of side 0."""
         if len(tokens) < 2 or tokens.document[0] == tokens.document[-1]:
             return -math.inf, None, 0.5
         side = self._first_sides(tokens, key)
@@ -138,7 +141,7 @@ class Judge:
         return gain, side, share
 
     def _first_sides(self, tokens, key):
-        """Two documents far from each other, and each document with the nearer of them."""
+        """Choose two distant documents, and assign each document to the nearer one."""
         bounds, weights = tokens.bounds(), tokens.weights()
         starts = bounds[:-1]
         u, lengths = uniforms(combine_keys(key, START_KEY), 2), np.add.reduceat(weights, starts)
@@ -153,7 +156,7 @@ class Judge:
             return words_of(slice(bounds[document], bounds[document + 1]))
 
         first = words_of_document(_drawn(u[0], lengths))
-        unlike = topic[tokens.word] / first[tokens.word]  # at most 1 / SMOOTHING, of words it does not have
+        unlike = topic[tokens.word] / first[tokens.word]  # at most 1 / SMOOTHING, for absent words
         second = words_of_document(_drawn(u[1], np.add.reduceat(weights * unlike, starts) ** 2))
         for _ in range(START_ROUNDS):
             votes = np.add.reduceat(tokens.size * np.log(second / first)[tokens.word], starts)
@@ -166,17 +169,17 @@ class Judge:
     # Merges
 
     def candidates(self, topics):
-        """Pairs of topics (first < second) that may be one: each with those that explain its words best."""
+        """Return candidate pairs (first < second): each topic with those that explain its words best."""
         if len(topics) < 2:
             return []
         counts = word_counts(topics, self.n_features)
         log_phi = counts.toarray() + self.topic_word_prior
         log_phi = np.log(log_phi / log_phi.sum(axis=1, keepdims=True))
-        return nearest_pairs(counts @ log_phi.T, MERGE_CANDIDATES)  # of row's words by column
+        return nearest_pairs(counts @ log_phi.T, MERGE_CANDIDATES)  # words of the row under the column
 
 
 def _drawn(u, weights):
-    """The index that a uniform number chooses with probabilities in proportion to weights."""
+    """Return the index that a uniform number selects with probabilities proportional to weights."""
     sums = np.cumsum(weights)
     return min(int(np.searchsorted(sums, u * sums[-1], side="right")), len(weights) - 1)
 
@@ -190,15 +193,15 @@ class WindowMoves:
     prior : (n_topics,) parameters of the documents' proportions
     movable : (n_topics,) bool, whether topics may be merged, dropped and split
     judge : Judge
-    key : of the streams
-    times : documents of the corpus that each of the window stands for: topics are merged and dropped for what
-        all these would say, and split for what at most MOST_TIMES would
+    key : of the random streams
+    times : number of documents of the corpus per document of the window. Merges and drops use the evidence of
+        all, splits that of at most MOST_TIMES.
 
     Attributes
     ----------
     topics : dict of WindowTopic by their numbers
     made : list of tuples (kind, number, other number, gain)
-    n_numbers : how many numbers topics have had, those that are gone included
+    n_numbers : number of all topics so far, including removed ones
     """
 
     def __init__(self, topics, prior, movable, judge, key, times=1.0):
@@ -210,7 +213,7 @@ class WindowMoves:
         self._into, self.made, self._dropped = np.arange(self._n), [], []
 
     def merge(self):
-        """Merge pairs of topics that are better as one, in rounds in which each is in one at most."""
+        """Merge pairs of topics that are better as one, in rounds with each topic in one pair at most."""
         gains = {}
         while True:
             numbers = [k for k in sorted(self._movable) if len(self.topics[k].tokens)]
@@ -245,7 +248,7 @@ class WindowMoves:
         self._into[self._into == small] = large
 
     def drop(self):
-        """Drop topics without tokens, and those whose tokens are better in the others; the smallest first."""
+        """Drop topics without tokens or whose tokens are better in the others, the smallest first."""
         others = self._others = Others(self.topics, self._judge)
         sizes = {k: len(topic.tokens) for k, topic in self.topics.items()}
 
@@ -271,11 +274,11 @@ class WindowMoves:
         make_moves(planned(), judged, carry_out)
 
     def edit(self):
-        """The TopicEdit of merges and drops."""
+        """Return the TopicEdit of merges and drops."""
         return TopicEdit(self._into)
 
     def split(self, least_gain=LEAST_WINDOW_GAIN):
-        """Split topics that are better as two, by so many nats, and the parts again."""
+        """Split topics that gain least_gain nats as two, and the parts again."""
         waiting = [(k, combine_keys(self._key, k)) for k in sorted(self._movable)]
 
         def planned():
@@ -304,7 +307,7 @@ class WindowMoves:
         make_moves(planned(), judged, carry_out, once=False)
 
     def assigned(self, n_tokens):
-        """The number of the topic of each token of the window; those of dropped ones are in the nearest."""
+        """Return the topic of each token of the window. Tokens of dropped topics get the nearest topic."""
         number = np.empty(n_tokens, dtype=np.int32)
         for k, topic in self.topics.items():
             number[topic.tokens.place] = k
@@ -313,10 +316,10 @@ class WindowMoves:
         return number
 
     def division(self):
-        """The Division that makes the new topics, by the numbers of the others.
+        """Return the Division that makes the new topics, by the numbers of the others.
 
-        A word's share is that of its tokens in the window, to which the topic's share is added as a token, so
-        that the window says nothing of words that it does not have.
+        The share of a part in a word is that of its tokens in the window plus its share of one added token.
+        Words outside the window are thus divided by the shares of the parts.
         """
         new = [self.topics[k] for k in range(self._n, self.n_numbers)]
         root = np.array([topic.root for topic in new], dtype=np.int64)
@@ -331,7 +334,7 @@ class WindowMoves:
 
 
 class Others:
-    """What the other topics would say of the tokens of one, if it were not.
+    """Probability of a topic's tokens in the other topics.
 
     Parameters
     ----------
@@ -359,22 +362,22 @@ class Others:
         self._there[self._column[number]] = False
 
     def only(self, number):
-        """Whether none but this has tokens."""
+        """Whether no other topic has tokens."""
         return self._there.sum() == self._there[self._column[number]]
 
     def nearest(self, tokens):
-        """The numbers of the topics, of those that there are, in which tokens are most probable."""
+        """Return the numbers of the present topics in which tokens are most probable."""
         columns = (self._mass(tokens, self._there) * self._phi[tokens.word]).argmax(axis=1)
         return np.array(list(self._topics))[columns]
 
     def _mass(self, tokens, there):
-        """(n_tokens, n_topics) what the documents of tokens say of the topics that are there."""
+        """Return the weights of the present topics in the documents of tokens, (n_tokens, n_topics)."""
         return (self._of_documents[tokens.document].toarray() + self._prior) * there
 
     def _log_elsewhere(self, tokens, there):
-        """log probability of tokens where they are in those topics that are there.
+        """Return the log probability of tokens in the present topics.
 
-        Those of a document come one after the other, and what they say of its topics counts for the next.
+        Tokens of a document are added one by one, and each changes the proportions for the next.
         """
         bounds = tokens.bounds()
         starts, lengths = bounds[:-1], np.diff(bounds)
@@ -382,7 +385,7 @@ class Others:
         starts, lengths = starts[order], lengths[order]
         mass, weights, total = self._mass(tokens.part(starts), there), tokens.weights(), 0.0
         for i in range(lengths[0]):
-            n = np.searchsorted(-lengths, -i)  # documents that have more
+            n = np.searchsorted(-lengths, -i)  # number of longer documents
             place = starts[:n] + i
             share = mass[:n] * self._phi[tokens.word[place]]
             likelihood = share.sum(axis=1)
@@ -391,10 +394,10 @@ class Others:
         return total
 
     def gain_of(self, number):
-        """By how much the topic is better than if its tokens were in the others, in nats.
+        """Return by how much the topic is better than its tokens in the others, in nats.
 
-        What is uncertain of its tokens counts for it, as for two topics: the probability of where it has
-        tokens in the documents that it has.
+        As for two topics, the uncertainty of its tokens counts: the probability that they are in this topic,
+        given its documents.
         """
         topic, judge, k = self._topics[number], self._judge, self._column[number]
         tokens, eta = topic.tokens, judge.topic_word_prior

@@ -16,5 +16,5 @@ def gained_by_means():
 
 
 SENTENCES = [
-    ("scores on texts are higher, by {} to {} nats per word,", gained_by_means),
+    ("scores on texts are higher, by {} to {} nats per word.", gained_by_means),
 ]

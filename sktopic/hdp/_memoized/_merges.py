@@ -21,7 +21,7 @@ from sktopic.hdp._moves import LEAST_GAIN, Move, nearest_pairs
 from sktopic.hdp._variational_split_merge import products
 
 # Topics most similar to each that are looked at, and pairs whose sums are gathered, for each topic.
-NEIGHBOURS, PAIRS_PER_TOPIC = 8, 3
+NEIGHBORS, PAIRS_PER_TOPIC = 8, 3
 # Tokens of a topic that is dropped from which on a document is inferred without it.
 MANY_TOKENS = 0.5
 
@@ -146,7 +146,7 @@ def similar_pairs(corpus):
     free = corpus.free()
     tokens = corpus.topics.words.store[:, free]
     similarity = products(np.sqrt(tokens / np.maximum(tokens.sum(axis=0), 1e-300)))
-    return [(int(free[i]), int(free[j])) for i, j in nearest_pairs(similarity, NEIGHBOURS)]
+    return [(int(free[i]), int(free[j])) for i, j in nearest_pairs(similarity, NEIGHBORS)]
 
 
 @dataclass
