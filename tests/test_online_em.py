@@ -23,7 +23,7 @@ from sktopic.lda import HybridLDA, OnlineEMLDA
 from sktopic.lda._minibatch_method import MinibatchLDA
 from sktopic.metrics import document_completion
 
-from .conftest import assert_same_state, fitted_state
+from .conftest import assert_same_state, fitted_state, state
 
 VARIANTS = {
     "gibbs": {"inference": "gibbs"},
@@ -360,6 +360,15 @@ def test_averaged_topics_are_the_mean_over_updates(variant):
         snapshots.append(plain.partial_fit(batch).components_)
         averaged.partial_fit(batch)
         assert_allclose(averaged.components_, np.mean(snapshots, axis=0), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_averaging_neither_begins_nor_ends_in_training(average):
+    model = make_model(average=average).partial_fit(SMALL)
+    before = state(model)
+    with pytest.raises(ValueError, match=f"average={not average} differs from the value at the start"):
+        model.set_params(average=not average).partial_fit(SMALL)
+    assert_same_state(state(model.set_params(average=average)), before)
 
 
 def test_averaged_topics_survive_steps_of_one():
