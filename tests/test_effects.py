@@ -155,7 +155,7 @@ def test_models_without_draws_are_refused():
 def test_plot_sorts_topics_by_their_effect(lda):
     table = estimate_effect(lda, X, pd.DataFrame({"late": IS_LATE, "length": LENGTHS}))
     ax = plot_effects(table, "late", topics=[3, 0, 2])
-    rows = table[(table["covariate"] == "late") & table["topic"].isin([0, 2, 3])].sort_values("effect")
+    rows = table[(table["covariate"] == "late") & np.isin(table["topic"], [0, 2, 3])].sort_values("effect")
     assert [label.get_text() for label in ax.get_yticklabels()] == list(rows["name"])
     assert_allclose(ax.containers[0].lines[0].get_xdata(), rows["effect"])
     assert plot_effects(table, "length", ax=ax) is ax

@@ -285,7 +285,7 @@ def plot_effects(
         unknown = [topic for topic in topics if topic not in set(rows["topic"])]
         if unknown:
             raise ValueError(f"topics={topics!r} is invalid: the table has no topic {unknown[0]}.")
-        rows = rows[rows["topic"].isin(list(topics))]
+        rows = rows[np.isin(rows["topic"], list(topics))]
     rows = rows.sort_values("effect", kind="stable")
     if ax is None:
         _, ax = plt.subplots(figsize=(WIDTH, 1.0 + ROW_HEIGHT * len(rows)), layout="constrained")
