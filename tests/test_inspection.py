@@ -72,7 +72,7 @@ def test_top_words_are_all_words_of_a_small_vocabulary():
     assert top_words(COMPONENTS[:, :1] + 1, n_words=10).tolist() == [["x0"], ["x0"], ["x0"]]
 
 
-def test_rows_of_components_need_not_be_normalised():
+def test_rows_of_components_need_not_be_normalized():
     scaled = COMPONENTS * [[10], [3], [0.1]]
     words, weights = top_words(scaled, NAMES, return_weights=True)
     expected, expected_weights = top_words(COMPONENTS, NAMES, return_weights=True)

@@ -38,7 +38,7 @@ def make_model(n_components=4, **params):
 
 
 def chain_state(model):
-    """theta of shape (n_features, n_components), unnormalised."""
+    """theta of shape (n_features, n_components), unnormalized."""
     return np.array(model._state.words.store)
 
 

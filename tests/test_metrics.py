@@ -52,7 +52,7 @@ def test_prior_can_be_given_in_place_of_the_model_s(metric, model):
 
 
 @every_metric
-def test_components_are_normalised(metric):
+def test_components_are_normalized(metric):
     weights = np.array([[0.5], [3.0], [100.0], [1e-3]])
     expected = metric(CORPUS.components, X, **TRUTH)
     assert metric(CORPUS.components * weights, X, **TRUTH) == pytest.approx(expected, rel=1e-6)

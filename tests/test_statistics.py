@@ -199,7 +199,7 @@ def test_random_start_is_noise_around_one():
     np.testing.assert_allclose(expected_counts(statistics, 1).sum(), 75.0, rtol=1e-12)
 
 
-def test_probabilities_are_smoothed_and_normalised(workers):
+def test_probabilities_are_smoothed_and_normalized(workers):
     statistics = WordCounts.random(N_FEATURES, N_TOPICS, 5)
     statistics, plain = run(statistics, RATES["first step one"][:50], workers)
     np.testing.assert_allclose(expected_counts(statistics, 300), 300 * plain.s, rtol=1e-12)

@@ -45,7 +45,7 @@ for i in np.argsort(-x.data)[:6]:
     print(f"{words[i]:14s}{x.data[i]:3d} times, {p:.0%} topic {k}: {names[k]}")
 
 # %%
-# The text itself, with each word in the color of its topic. Grey words are
+# The text itself, with each word in the color of its topic. Gray words are
 # not in the vocabulary, black ones are of other topics.
 
 main = lda.transform(x)[0].argsort()[::-1][:4]

@@ -41,7 +41,7 @@ class FactoredCounts:
 
 @dataclass
 class WeightedCounts(FactoredCounts):
-    """Expected counts from unnormalised weights of topics in documents."""
+    """Expected counts from unnormalized weights of topics in documents."""
 
     weights: np.ndarray
 

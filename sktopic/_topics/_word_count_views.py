@@ -54,7 +54,7 @@ def expected_counts_of(counts, words, topics, weight):
 def probabilities(counts, weight, topic_word_prior, entries=None):
     """phi proportional to weight * s + topic_word_prior, TopicProbabilities."""
     weight, topic_word_prior = token_weights(counts, weight), priors_of(counts, topic_word_prior)
-    return _normalised(counts, counts.store, weight, weight * counts.totals, topic_word_prior, entries)
+    return _normalized(counts, counts.store, weight, weight * counts.totals, topic_word_prior, entries)
 
 
 def average_probabilities(counts, weight, topic_word_prior, n_updates, entries=None):
@@ -64,10 +64,10 @@ def average_probabilities(counts, weight, topic_word_prior, n_updates, entries=N
     np.maximum(mean, 0.0, out=mean)  # which rounding may miss
     mean /= n_updates
     weight = weight * counts.scale * counts.totals
-    return _normalised(counts, mean, weight, weight * mean.sum(axis=0), topic_word_prior, entries)
+    return _normalized(counts, mean, weight, weight * mean.sum(axis=0), topic_word_prior, entries)
 
 
-def _normalised(counts, store, weight, totals, topic_word_prior, entries):
+def _normalized(counts, store, weight, totals, topic_word_prior, entries):
     """phi proportional to weight * store + topic_word_prior; uniform for a topic without any of both."""
     norm = totals + prior_totals(counts.n_features, topic_word_prior, entries)
     empty = norm == 0

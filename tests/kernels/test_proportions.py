@@ -45,9 +45,9 @@ def test_proportions_are_those_of_the_reference(n_topics, counts, dtype):
     assert theta.dtype == np.float64 and np.all(theta > 0)
     # Normalizing changes next to nothing, as expected counts sum to the document's length.
     lengths = corpus.prior.sum() + corpus.lengths
-    unnormalised = theta * lengths[:, None] - corpus.prior
+    unnormalized = theta * lengths[:, None] - corpus.prior
     np.testing.assert_allclose(
-        unnormalised.sum(axis=1), corpus.lengths, rtol=100 * ROUNDING[dtype], atol=1e-12
+        unnormalized.sum(axis=1), corpus.lengths, rtol=100 * ROUNDING[dtype], atol=1e-12
     )
 
 
