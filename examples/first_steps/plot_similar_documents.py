@@ -4,7 +4,7 @@ Find similar documents
 
 Which documents are about the same as this one, even if they use other words?
 Compare their topic proportions: two documents are near when they divide their
-words among the same topics. Any nearest-neighbour search of scikit-learn does
+words among the same topics. Any nearest-neighbor search of scikit-learn does
 it, for documents of the corpus and for a new sentence alike.
 """
 
