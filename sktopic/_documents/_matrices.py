@@ -1,6 +1,5 @@
 """Counts as documents: canonical CSR matrices, and batches of their rows as kernels see them."""
 
-from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,6 +10,7 @@ from sktopic._documents._sample_weight import NO_WEIGHTS, weighted_sum
 from sktopic._kernels._groups import DocumentCells
 from sktopic._kernels.documents import _reading as kernels
 from sktopic._kernels.random._rng import content_keys
+from sktopic._runtime._attributes import twin
 
 # Documents handled together where memory, not the algorithm, asks for a limit.
 GROUP_SIZE = 1024
@@ -91,7 +91,7 @@ def _with_own_indices(X, also_csr):
     """A matrix of the same values; of CSR, on the same arrays unless these are to be copied, too."""
     if X.format == "dok":
         return X.copy()
-    own = copy(X)  # without the checks of its class
+    own = twin(X)  # without the checks of its class
     for name in INDICES.get(X.format, ()) if X.format != "csr" or also_csr else ():
         array = np.array(getattr(X, name))
         if X.format == "lil":

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from operator import is_
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 from weakref import ref
 
 import numpy as np
@@ -30,6 +30,14 @@ UNCHANGING = int, float, str, bool, type(None)
 DELETED = object()
 
 
+class TrainingCall(NamedTuple):
+    """A call of a method that trains an estimator: its thread, its name, and its parameters at the start."""
+
+    thread: int
+    method: str
+    parameters: dict[str, object]
+
+
 @dataclass(eq=False)
 class Guard:
     """Locks and caches of one estimator, shared by threads.
@@ -39,9 +47,8 @@ class Guard:
     owner : weak reference to the estimator
     training : held for the length of a training call
     changing : held while the fitted state is changed or copied
-    trainer : identifier of the training thread, or None
-    method, parameters : name of the last training call, and its parameters at the start
-    last_call : token of the last training call
+    running : the training call, from when its parameters have been read
+    last_call : the last training call
     readers : weak references to snapshots that share arrays with the estimator
     components : topic-word probabilities and the attributes they belong to, if computed
     answering : the Inference of the present state and the attributes it belongs to, if computed
@@ -51,10 +58,8 @@ class Guard:
     owner: ref
     training: object = field(default_factory=threading.Lock)
     changing: object = field(default_factory=threading.RLock)
-    trainer: int | None = None
-    method: str = ""
-    parameters: dict[str, object] = field(default_factory=dict)
-    last_call: object = None
+    running: TrainingCall | None = None
+    last_call: TrainingCall | None = None
     readers: list = field(default_factory=list)
     components: tuple[np.ndarray, dict] | None = None
     answering: tuple[object, dict] | None = None
@@ -70,7 +75,7 @@ class Guard:
 
     def trained_here(self):
         """Whether the calling thread trains the estimator, so that nothing changes before it continues."""
-        return self.training.locked() and self.trainer == threading.get_ident()
+        return self.running is not None and self.running.thread == threading.get_ident()
 
 
 # By the id of the estimator, because its class may define equality.
@@ -92,8 +97,8 @@ def _guard_of(model):
     guard = _guards.get(id(model))
     if guard is None:
         with _adding:
-            number = id(model)
-            guard = _guards.setdefault(number, Guard(ref(model, lambda _: _guards.pop(number, None))))
+            number, forget = id(model), _guards.pop  # bound here: globals are gone when the interpreter ends
+            guard = _guards.setdefault(number, Guard(ref(model, lambda _: forget(number, None))))
     return guard
 
 
@@ -111,13 +116,16 @@ def trains(method: Method) -> Method:
         if not guard.training.locked():
             with guard.training:
                 if guard.last_call is last_call:
-                    guard.last_call, guard.trainer = object(), threading.get_ident()
-                    guard.method, guard.parameters = method.__name__, _parameters_of(self)
-                    with updating(self):
-                        if guard.in_use():  # readers keep the present arrays
-                            _give_own_arrays(self)
-                            guard.readers = []
-                    return method(self, *args, **kwargs)
+                    call = TrainingCall(threading.get_ident(), method.__name__, _parameters_of(self))
+                    guard.last_call = guard.running = call
+                    try:
+                        with updating(self):
+                            if guard.in_use():  # readers keep the present arrays
+                                _give_own_arrays(self)
+                                guard.readers = []
+                        return method(self, *args, **kwargs)
+                    finally:
+                        guard.running = None
         raise RuntimeError(
             f"this {type(self).__name__} is being trained by another call of a method that changes it, "
             "which must end first; train copies (sklearn.base.clone, copy.deepcopy) side by side."
@@ -156,26 +164,28 @@ def check_assignment(model, name, value=DELETED):
     This concerns all parameters, and fitted attributes unless the training thread sets them.
     """
     guard = _guards.get(id(model))
-    if guard is None or not guard.training.locked():
+    call = None if guard is None else guard.running
+    if call is None:
         return
     is_parameter = name in model._parameter_constraints
-    if not is_parameter and guard.trainer == threading.get_ident():  # checked first for speed
+    if not is_parameter and call.thread == threading.get_ident():  # checked first for speed
         return
     is_read = is_parameter or name in FITTED
     if is_read and getattr(model, name, DELETED) is not value:
-        raise _set_in_training(model, name, value)
+        raise _set_in_training(model, name, value, call)
 
 
 def check_parameters(model):
     """Raise RuntimeError if parameters have changed since the training call began."""
-    parameters, attributes = _guard_of(model).parameters, attributes_of(model)
+    call, attributes = _guard_of(model).running, attributes_of(model)
+    parameters = call.parameters
     if not all(map(is_, map(attributes.get, parameters), parameters.values())):
         name = next(name for name, value in parameters.items() if attributes.get(name) is not value)
-        raise _set_in_training(model, name, attributes.get(name))
+        raise _set_in_training(model, name, attributes.get(name), call)
 
 
-def _set_in_training(model, name, value):
-    owner, method = type(model).__name__, _guard_of(model).method
+def _set_in_training(model, name, value, call):
+    owner, method = type(model).__name__, call.method
     what = "its fitted state" if name == "_state" else name if value is DELETED else f"{name}={value!r:.40}"
     change = f"{what} cannot be {'deleted' if value is DELETED else 'set'}"
     return RuntimeError(
@@ -341,7 +351,8 @@ class Training:
         model = self._model
         check_parameters(model)
         if model._state is not self._state:
-            raise _set_in_training(model, "_state", DELETED if model._state is None else model._state)
+            value = DELETED if model._state is None else model._state
+            raise _set_in_training(model, "_state", value, _guard_of(model).running)
         check_arrays(model)
 
     def changing(self):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._documents._matrices import DocumentBatch
-from sktopic._inference._pieces import chain_pieces, joined
+from sktopic._inference._pieces import joined, sweep
 from sktopic._kernels._groups import DenseSums
 from sktopic._kernels.inference._dense_gibbs import PADDING, sweep_documents
 from sktopic._kernels.topics._statistics import add_cell_counts
@@ -73,21 +73,29 @@ def sweep_densely(batch, topics, prior, chains, sweeps, workers, *, by_cell=Fals
 
     by_cell : whether cells have sums, the counts, instead of documents
     """
-    settings = {"rows": topics.rows, "prior": prior, "sweeps": sweeps, "team": workers.team}
-    pieces = [(piece, by_cell, settings) for piece in chain_pieces(batch, topics, chains, workers)]
-    chains.z[:], *sums = map(joined, zip(*workers.map(_sweep, pieces)))
-    return DenseSums(*sums)
+    found = sweep(
+        _sweep,
+        batch,
+        topics,
+        chains,
+        workers,
+        rows=topics.rows,
+        prior=prior,
+        sweeps=sweeps,
+        by_cell=by_cell,
+        team=workers.team,
+    )
+    return DenseSums(*map(joined, zip(*found)))
 
 
-def _sweep(piece, by_cell, settings):
-    """The kernel for some documents; returns new assignments and the sums."""
-    chains, rows = piece["chains"]._replace(z=piece["chains"].z.copy()), settings["rows"]
-    n_documents, n_topics = len(chains.keys), rows.shape[1]
+def _sweep(cells, rows, sweeps, by_cell, **arguments):
+    """DenseSums of some documents."""
+    n_documents, n_topics = len(cells.indptr) - 1, rows.shape[1]
     n_padded = -(-n_topics // PADDING) * PADDING
     found = DenseSums(
-        np.empty((len(piece["cells"].cell_word) if by_cell else 0, n_padded), dtype=rows.dtype),
+        np.empty((len(cells.cell_word) if by_cell else 0, n_padded), dtype=rows.dtype),
         np.empty((0 if by_cell else n_documents, n_topics)),
-        np.empty((n_documents if settings["sweeps"].with_log_theta else 0, n_topics)),
+        np.empty((n_documents if sweeps.with_log_theta else 0, n_topics)),
     )
-    sweep_documents(**{**piece, "chains": chains}, found=found, **settings)
-    return chains.z, *found
+    sweep_documents(cells=cells, rows=rows, sweeps=sweeps, found=found, **arguments)
+    return found

@@ -29,7 +29,7 @@ def precise(topics, sweeps):
 
 def spread(batch, topics, prior, chains, sparsely, workers):
     """Assign topics to all clumps, in a sweep that draws with SPREAD times the prior."""
-    chains = chains._replace(keys=combine_each(chains.keys, 0))
+    chains = Chains(combine_each(chains.keys, 0), chains.z)
     if sparsely:
         topics, sweeps = topics.of_prior_times(SPREAD), Sweeps(0, 1, drawn=True)
         sweep_sparsely(batch, topics, SPREAD * prior, chains, sweeps, workers)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sktopic._kernels._groups import Chains
 from sktopic._topics._topic_rows import part_of
 
 # Clumps below which cutting a batch finer than one piece a worker costs more than it evens out.
@@ -31,13 +32,28 @@ def joined_results(kernel, batch, workers, *arrays):
     return map(joined, zip(*workers.map(kernel, pieces)))
 
 
-def chain_pieces(batch, topics, chains, workers):
-    """Arguments of a kernel of sweeps, a dict for the documents that each process treats."""
+def sweep(kernel, batch, topics, chains, workers, **settings):
+    """What a kernel of sweeps returns of the documents of each process; writes to z of the chains."""
+    if workers.n_processes == 1:
+        cells, bounds = batch.cells(0, batch.n_documents), batch.clump_indptr
+        return [kernel(cells=cells, clump_indptr=bounds, chains=chains, left_out=topics.left_out, **settings)]
+    pieces = []
     for first, last in batch.chunks(workers.n_processes):
         documents, clumps = slice(first, last), slice(*batch.clump_indptr[[first, last]])
-        yield {
+        of_piece = {
             "cells": batch.cells(first, last),
             "clump_indptr": batch.clump_indptr[first : last + 1],
-            "chains": chains._replace(keys=chains.keys[documents], z=chains.z[clumps]),
+            "chains": Chains(chains.keys[documents], chains.z[clumps]),
             "left_out": part_of(topics.left_out, documents),
         }
+        pieces.append((kernel, {**of_piece, **settings}))
+    z, results = zip(*workers.map(_sweep_elsewhere, pieces))
+    chains.z[:] = np.concatenate(z)
+    return results
+
+
+def _sweep_elsewhere(kernel, arguments):
+    """The new z and what the kernel returns, in a process that cannot write to our arrays."""
+    chains = arguments["chains"]
+    chains = Chains(chains.keys, chains.z.copy())
+    return chains.z, kernel(**{**arguments, "chains": chains})

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from sktopic._documents._matrices import DocumentBatch
-from sktopic._inference._pieces import chain_pieces, joined
+from sktopic._inference._pieces import joined, sweep
 from sktopic._kernels._groups import SparseSums
 from sktopic._kernels.inference._proportions import sampled_proportions
 from sktopic._kernels.inference._sparse_gibbs import sweep_documents
@@ -87,24 +87,25 @@ class SampledCounts:
 
 def sweep_sparsely(batch, topics, prior, chains, sweeps, workers):
     """SampledCounts by draws that go over the topics a document has; writes to z of the chains."""
-    settings = {
-        "rows": topics.rows,
-        "cumulative": topics.cumulative,
-        "prior": prior,
-        "sweeps": sweeps,
-        "team": workers.team,
-    }
-    pieces = [(piece, settings) for piece in chain_pieces(batch, topics, chains, workers)]
-    z, indptr, *sums = zip(*workers.map(_sweep, pieces))
-    chains.z[:] = joined(z)
+    found = sweep(
+        _sweep,
+        batch,
+        topics,
+        chains,
+        workers,
+        rows=topics.rows,
+        cumulative=topics.cumulative,
+        prior=prior,
+        sweeps=sweeps,
+        team=workers.team,
+    )
+    indptr, *sums = zip(*found)
     return SampledCounts(batch, topics, prior, sweeps.n_sweeps, joined_indptr(indptr), *map(joined, sums))
 
 
-def _sweep(piece, settings):
-    """The kernel for some documents; returns new assignments, since another process cannot write ours."""
-    piece = {**piece, "chains": piece["chains"]._replace(z=piece["chains"].z.copy())}
-    del piece["clump_indptr"]
-    return piece["chains"].z, *sweep_documents(**piece, **settings)
+def _sweep(clump_indptr, **arguments):
+    """The kernel for some documents; it finds where clumps are by itself."""
+    return sweep_documents(**arguments)
 
 
 def joined_indptr(bounds):

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sktopic._kernels.moments._matching import FIRST, SECOND, SUM, filter_tokens
 from sktopic._kernels.random._rng import combine_keys, uniforms
 from sktopic._runtime._arrays import row_blocks
+from sktopic._state._fields import changed
 from sktopic._topics._prior import check_prior
 from sktopic._topics._topic_word_prior import check_number_of_topics
 from sktopic.moment_matching._document_step import FIXED_NUMBER, MomentMatchingStep, ProportionsForm
@@ -95,7 +96,7 @@ class FilterMethod:
         prior = state.doc_topic_prior
         if not self.learns_prior:
             prior = np.array(check_prior(self.doc_topic_prior, state.topics.n_topics))
-        state = replace(state, doc_topic_prior=prior)
+        state = changed(state, doc_topic_prior=prior)
         if self.learns_prior != (len(state.moments.averages) > 0):
             state = self._learning_anew(state)
         return state
@@ -104,7 +105,7 @@ class FilterMethod:
         """Return the state with more words, whose weight is the prior. No array changes in place."""
         # The default depends on the number of words.
         prior = self.word_prior(state.topics.n_features + n_words)
-        return replace(state, topics=state.topics.with_words(n_words, prior), topic_word_prior=prior)
+        return changed(state, topics=state.topics.with_words(n_words, prior), topic_word_prior=prior)
 
     # Tokens
 
@@ -131,16 +132,16 @@ class FilterMethod:
             marginal=marginal,
             predictive=np.empty(0),  # not needed
         )
-        return replace(state, log_marginal_likelihood=float(marginal[0]), n_tokens_seen=float(marginal[1]))
+        return changed(state, log_marginal_likelihood=float(marginal[0]), n_tokens_seen=float(marginal[1]))
 
     # The prior of the proportions
 
     def end_documents(self, state, alpha, lengths):
         """Return the state at the end of documents that were read in order. alpha : their parameters."""
-        state = replace(state, n_documents=state.n_documents + len(lengths))
+        state = changed(state, n_documents=state.n_documents + len(lengths))
         if self.learns_prior:
             alpha = self.form.under(alpha[lengths > 0], state.moments.n_topics)
-            state = replace(state, moments=with_documents(state.moments, alpha))
+            state = changed(state, moments=with_documents(state.moments, alpha))
             if state.n_documents % GROUP_SIZE == 0:
                 state = self.with_learned_prior(state)
         return state
@@ -153,7 +154,7 @@ class FilterMethod:
             return state
         moments = with_group(state.moments)
         prior = matched_prior(moments.averages, self.doc_topic_prior, state.doc_topic_prior)
-        return replace(state, moments=moments, doc_topic_prior=prior)
+        return changed(state, moments=moments, doc_topic_prior=prior)
 
     def for_topics_in_use(self, state):
         """Return the state whose moments belong to the topics in use."""
@@ -162,7 +163,7 @@ class FilterMethod:
     def _learning_anew(self, state):
         """Return the state in which learning starts from the present prior of the topics in use."""
         prior = state.prior_in_use if self.learns_prior else np.empty(0)
-        return replace(state, moments=moments_at_start(prior))
+        return changed(state, moments=moments_at_start(prior))
 
     # New documents
 

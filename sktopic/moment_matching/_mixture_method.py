@@ -1,10 +1,11 @@
 """Bayesian moment matching with a posterior of the number of topics, as functions of the state."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sktopic._state._fields import changed
 from sktopic.moment_matching._method import NOISE, FilterMethod
 from sktopic.moment_matching._numbers import (
     as_gamma,
@@ -67,7 +68,7 @@ class MixtureMethod(FilterMethod):
             return state
         gamma, lag = as_gamma(logarithms(numbers.gamma, numbers.lag) + after - before)
         prior = probabilities(*as_gamma(after))
-        return replace(state, numbers=replace(numbers, gamma=gamma, lag=lag, prior=prior))
+        return changed(state, numbers=changed(numbers, gamma=gamma, lag=lag, prior=prior))
 
     def most_tokens(self, state):
         return state.numbers.next_note - state.numbers.n_tokens
@@ -84,7 +85,7 @@ class MixtureMethod(FilterMethod):
         if is_noted:
             tokens_trace[-1], topics_trace[-1] = state.n_tokens_seen, most_probable(gamma, lag)
             next_note += max(1, next_note // NOTES)
-        numbers = replace(
+        numbers = changed(
             numbers,
             gamma=gamma,
             lag=lag,
@@ -93,4 +94,4 @@ class MixtureMethod(FilterMethod):
             tokens_trace=tokens_trace,
             topics_trace=topics_trace,
         )
-        return replace(state, numbers=numbers)
+        return changed(state, numbers=numbers)

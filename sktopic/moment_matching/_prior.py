@@ -1,9 +1,8 @@
 """Learn the prior of topic proportions from documents that a filter has finished."""
 
-from dataclasses import replace
-
 import numpy as np
 
+from sktopic._state._fields import changed
 from sktopic._topics._prior import LARGEST_LEARNED, SMALLEST_LEARNED
 from sktopic.moment_matching._state import PriorMoments
 
@@ -34,7 +33,7 @@ def with_documents(moments, alpha):
     """Return the PriorMoments with more documents in the present group. alpha: see `document_moments`."""
     # Sum row by row, so that the result does not depend on how a group is split.
     group = np.cumsum(np.vstack([moments.group, document_moments(alpha)]), axis=0)[-1]
-    return replace(moments, group=group)
+    return changed(moments, group=group)
 
 
 def with_group(moments):

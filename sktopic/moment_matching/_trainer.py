@@ -1,6 +1,6 @@
 """One pass of a filter over the tokens of a call."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from sktopic._estimators._concurrency import updating
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._kernels.random._rng import combine_keys, position_keys
 from sktopic._runtime._parallel import Workers
+from sktopic._state._fields import changed
 from sktopic._training._monitor import FitMonitor, FitTasks
 from sktopic.moment_matching._method import GROUP_SIZE, FilterMethod
 from sktopic.moment_matching._prior import with_documents
@@ -142,7 +143,7 @@ class _Call:
                 self._absorb(some, alpha)
             self.monitor.after_update(n_documents * len(some) / len(tokens))
         with updating(model):
-            model._state = replace(model._state, n_documents=model._state.n_documents + n_documents)
+            model._state = changed(model._state, n_documents=model._state.n_documents + n_documents)
         if method.learns_prior:
             self._learn_prior(reader, n_documents)
         self.tasks.end_update()
@@ -163,7 +164,7 @@ class _Call:
                 alpha = step(batch, gathered, prior, keys, workers, with_parameters=True).alpha
                 with updating(model):
                     moments = with_documents(model._state.moments, alpha[batch.lengths > 0])
-                    state = replace(model._state, moments=moments)
+                    state = changed(model._state, moments=moments)
                     if state.moments.group[-1] >= GROUP_SIZE:
                         state = method.with_learned_prior(state)
                     model._state = state
