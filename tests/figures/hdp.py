@@ -194,7 +194,7 @@ SENTENCES = [
         seconds_of_hdps,
     ),
     (
-        "with the choices of the paper they end with {} to {}, {} of them with exactly twenty.",
+        "With the choices of the paper they end with {} to {}, {} of them with exactly twenty.",
         topics_of_bars,
         "oHDP-SM, paper",
     ),
