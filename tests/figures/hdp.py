@@ -1,25 +1,9 @@
 """Figures in sentences of doc/research/hdp.rst."""
 
-import re
-
-from .tables import entry, first, in_time, lost_by_table_indicators, rounded, rows, span, values
+from .tables import entry, first, in_time, lost_by_table_indicators, rows, span, values
 from .which_hdp import topics_of_chains
 
 PAGE = "doc/research/hdp.rst"
-
-
-def seconds_of_hdps():
-    """Of KOS, from cells such as "-7.359 ± 0.002 (1 s)"."""
-    figures = []
-    for model in ("HybridHDP", "OnlineVariationalHDP"):
-        (row,) = rows("hdp_models", model)
-        score, seconds = re.fullmatch(r"(\S+).* \(([\d.]+) s\)", row["kos"]).groups()
-        figures += [f"{float(score):.2f}", seconds]
-    for model in ("HybridHDP", "OnlineEMLDA"):
-        columns = {"largest_number_of_topics": "1000", "batch_size": "100"}
-        (row,) = rows("hybrid_hdp_truncation", "kos", model, **columns)
-        figures += [f"{float(row['score']):.2f}", rounded(float(row["seconds of training"]))]
-    return figures
 
 
 def topics_of_bars(method):
@@ -186,12 +170,6 @@ SENTENCES = [
     (
         "On KOS it leads by {} to {} nats over the sizes of batches, and by equation 26 by {} to {}.",
         lead_on_kos,
-    ),
-    (
-        "reaches {} nats per hidden word in {} s on one core, and :class:`OnlineVariationalHDP` {} in {} s. "
-        "In two passes with batches of 100 documents and at most 1,000 topics, :class:`HybridHDP` reaches {} "
-        "in {} s, and :class:`~sktopic.lda.OnlineEMLDA` {} in {} s.",
-        seconds_of_hdps,
     ),
     (
         "With the choices of the paper they end with {} to {}, {} of them with exactly twenty.",
