@@ -62,8 +62,6 @@ def text(corpus, model, settings="default", column=OWN, topics=None):
     return float(row[column])
 
 
-
-
 def one_pass_against_one_pass():
     """Score and time of the basic model against those of online EM, up to a hundred topics and with 400."""
     gains, ratios = {}, {}
