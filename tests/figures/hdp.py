@@ -14,11 +14,6 @@ def topics_of_bars(method):
     return [str(n) for n in (min(ends), max(ends), ends.count(20))]
 
 
-def scores_on(corpus, *runs):
-    """Of (method, topics at the start)."""
-    return [f"{entry(f'split_merge_hdp_{corpus}', 'score', *run):.3f}" for run in runs]
-
-
 HYBRID = "HybridHDP", "HybridHDP, paper", "OnlineVariationalHDP"
 
 
@@ -66,17 +61,6 @@ def overtaken():
     corpora = "nips_uci", "enron_inbox"
     best = [max(in_time(c, m, "100") for m in BATCH_SAMPLERS) for c in corpora]
     return [f"{b - in_time(c, 'HybridHDP', '100'):.2f}" for b, c in zip(best, corpora)]
-
-
-def sparse_after_ten_seconds():
-    """Less dense; on KOS the sparse one is over by then."""
-    ahead = []
-    for corpus in HYBRID_CORPORA:
-        (row,) = rows("hybrid_hdp_time", corpus, "HybridHDP, sparse", **{"topics_given_(or_at_most)": "1000"})
-        ahead.append(
-            float(row["10 s"] or row["at the end"]) - in_time(corpus, "HybridHDP, dense", "1000", "10 s")
-        )
-    return span(ahead)
 
 
 def chains_from_starts():
@@ -177,23 +161,6 @@ SENTENCES = [
         "oHDP-SM, paper",
     ),
     (
-        "On NIPS, scores are {} from 100 topics and {} from 300 with moves, and {} from 300 and {} from "
-        "1,000 without.",
-        scores_on,
-        "nips",
-        ("oHDP-SM, paper", "100"),
-        ("oHDP-SM, paper", "300"),
-        ("oHDP", "300"),
-        ("oHDP", "1000"),
-    ),
-    (
-        "on arXiv abstracts are {} with moves, which still add topics, and {} with 300 topics without moves.",
-        scores_on,
-        "arxiv",
-        ("oHDP-SM, paper", "200"),
-        ("oHDP", "300"),
-    ),
-    (
         "ahead by {} to {} nats, except in batches of 1,000 documents. With these it is {} behind on NIPS, "
         "after only four updates, and {} on KOS with at most 50 topics.",
         lead_over_mean_field,
@@ -203,7 +170,6 @@ SENTENCES = [
         gains_by_truncation,
     ),
     ("in the end on NIPS and Enron, by {} and {} nats.", overtaken),
-    ("after ten seconds it is ahead on all corpora, by {} to {}.", sparse_after_ten_seconds),
     (
         "chains have {} to {} topics and scores within {} nats of each other (one chain each).",
         chains_from_starts,
