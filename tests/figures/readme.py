@@ -39,9 +39,18 @@ def day():
 
 # Cells of the table, which has quotes and commas on the front page.
 ROWS = [
-    ("Training time, 100 topics | | {} s, {} passes | {} s, {} passes | {} s, {} passes |", training_of_peers),
+    (
+        "Training time, 100 topics | | {} s, {} passes | {} s, {} passes | {} s, {} passes |",
+        training_of_peers,
+    ),
     ("Score reached, nats per word | | {} | {} | {} |", of_peers, "peer's", "score", "{:.2f}"),
-    ("Time until sktopic reaches this score | | {} s | {} s | {} s |", of_peers, "sktopic's", SECONDS, "{:.2f}"),
+    (
+        "Time until sktopic reaches this score | | {} s | {} s | {} s |",
+        of_peers,
+        "sktopic's",
+        SECONDS,
+        "{:.2f}",
+    ),
 ]
 # What both pages say below the table.
 BELOW = [
