@@ -162,7 +162,7 @@ SENTENCES = [
     ("predict better by at most {} nats per hidden word, on four", behind_with_100_topics),
     ("score {} to {} nats lower on KOS with 100 topics.", the_algorithm_of_others),
     (
-        "With 100 topics, it is between {} and {} nats from :class:`SinglePassLDA`",
+        "With 100 topics, the lead over :class:`SinglePassLDA` is {} to {} nats.",
         flagship_gains,
         "for one pass",
         "SinglePassLDA",
@@ -211,7 +211,7 @@ SENTENCES = [
         ("G-OEM", "learning_decay=1.0", LOSS),
     ),
     (
-        "add {} to {} nats to OLDA and SVB.",
+        "change the log-perplexity of OLDA and SVB by {} to {} nats.",
         span_of_moved,
         *((method, "max_doc_update_iter=200, passes=4") for method in ("OLDA", "SVB")),
     ),

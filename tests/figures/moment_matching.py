@@ -145,7 +145,8 @@ def three_and_ten_by_the_defaults():
 
 SENTENCES = [
     (
-        "With the defaults, :class:`DegenerateDirichletLDA` finds about {} for 3, and {} for 10.",
+        "With the defaults, :class:`DegenerateDirichletLDA` finds about {} topics if there are 3, and {} if there "
+        "are 10.",
         three_and_ten_by_the_defaults,
     ),
     (
@@ -155,20 +156,20 @@ SENTENCES = [
         ("uniform", "TDM"),
     ),
     ("TDM finds {}, {} and {}, and is less reliable", topics_of_the_paper, ("exponential", "TDM")),
-    ("its numbers of ten topics have a standard deviation of {}.", spread_of_ten_topics),
+    ("for ten topics, its numbers have a standard deviation of {}.", spread_of_ten_topics),
     (
-        "With this order and moment, DDM finds {}, {} and {} topics with the exponential prior, TDM {}, {} "
-        "and {} (",
+        "With these and the exponential prior, DDM finds {}, {} and {} topics, and TDM {}, {} and {} (",
         topics_of_the_program,
     ),
     (
-        "twelve instead of three gain {} nats by the filter, but {} exactly. With few topics, each token is "
-        "shared between topics that are not yet distinct, and the filter never corrects this. It loses {} "
+        "twelve topics instead of three gains {} nats by the filter, but {} by exact inference. With few "
+        "topics, each token is shared between topics that are not yet distinct, and the filter never "
+        "corrects this. The filter loses {} "
         "nats against exact inference with three topics, and {} (within chance) with twelve.",
         evidence_of_three_and_twelve,
     ),
     (
-        "With it, TDM finds {}, {} and {} topics for three, five and ten; with the uniform prior it finds "
+        "With *c* = 2, TDM finds {}, {} and {} topics for three, five and ten. With the uniform prior, it finds "
         "{}, {} and {}, the limit.",
         topics_by_rate,
         "TDM",
@@ -176,7 +177,7 @@ SENTENCES = [
         "0.0",
     ),
     (
-        "by default, and finds {}, {} and {}; with *c* = 0.25 these are {}, {} and {}.",
+        "by default, and finds {}, {} and {}. With *c* = 0.25, DDM finds {}, {} and {}.",
         topics_by_rate,
         "DDM",
         "0.0",
@@ -205,9 +206,9 @@ SENTENCES = [
         one_pass_against_one_pass,
     ),
     (
-        "by {} to {} nats. With a learned :math:`\\alpha` it is level with DDM on Reuters ({} both) and {} "
-        "ahead of it on arXiv (one seed). It is {} and {} behind it on NIPS and 20 Newsgroups, which refutes "
-        "the paper there. With the defaults of the library, DDM is ahead of it by {} to {}.",
+        "by {} to {} nats. With a learned :math:`\\alpha`, this HDP is level with DDM on Reuters ({} both) "
+        "and {} ahead on arXiv (one seed). On NIPS and 20 Newsgroups, the HDP is {} and {} behind DDM, which "
+        "refutes the paper there. With the defaults of the library, DDM is ahead of the HDP by {} to {}.",
         against_online_hdp,
     ),
     (
