@@ -89,7 +89,7 @@ SENTENCES = [
         copies_on_corpora,
     ),
     (
-        "reaches the score of 400 sweeps of tomotopy's LDA after {} seconds. tomotopy takes {} seconds, "
+        "needs {} seconds to reach the score of 400 sweeps of tomotopy's LDA. tomotopy takes {} seconds, "
         "which is {} times as long.",
         time_to_the_score_of_tomotopy,
     ),
@@ -103,7 +103,8 @@ SENTENCES = [
         best_accuracy_and_all_words,
     ),
     (
-        "2 is {} times as fast and loses {} to {} nats. 1 is {} times as fast and loses {} to {}.",
+        "two sweeps are {} times as fast and lose {} to {} nats. One sweep is {} times as fast and loses "
+        "{} to {}.",
         with_sweeps,
         ("4", "2"),
         ("4", "1"),

@@ -201,7 +201,7 @@ SENTENCES = [
         topics_of_ddm,
     ),
     (
-        "(by own inference from {} nats behind to {} ahead), at {} to {} of its time. With 400 topics on "
+        "(from {} nats behind to {} ahead, each with its own inference), in {} to {} of its time. With 400 topics on "
         "NIPS it is {} ahead and takes {} times as long.",
         one_pass_against_one_pass,
     ),
@@ -220,8 +220,8 @@ SENTENCES = [
     ("DDM and TDM lose {} to {} nats against", lost_by_the_papers_settings),
     ("the learned prior gains {} to {} nats on Reuters and arXiv, and {} to {} on NIPS,", against_one),
     (
-        "it gains {} to {} for the basic model on Reuters and arXiv by own inference. Otherwise the two are "
-        "within {} of each other,",
+        "it gains {} to {} for the basic model on Reuters and arXiv by own inference. Otherwise the learned "
+        "prior and the default are within {} of each other,",
         against_the_default,
     ),
 ]
