@@ -94,7 +94,8 @@ SENTENCES = [
         time_to_the_score_of_tomotopy,
     ),
     (
-        "One pass over 98,000 abstracts of arXiv takes {} seconds. scikit-learn's online LDA takes {} seconds, "
+        "One pass over 98,000 abstracts of arXiv takes {} seconds. scikit-learn's online LDA takes {} "
+        "seconds, "
         "and its score is {} nats per hidden word lower.",
         one_pass_over_abstracts,
     ),

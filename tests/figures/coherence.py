@@ -56,7 +56,8 @@ SENTENCES = [
         "OnlineEMLDA",
     ),
     (
-        "With a fixed prior, these differences are {}, {} and {}, and ``OnlineEMLDA`` trains {} times as fast.",
+        "With a fixed prior, these differences are {}, {} and {}, and ``OnlineEMLDA`` trains {} times "
+        "as fast.",
         fixed_beside_tomotopy,
         "kos",
         "50",
@@ -76,7 +77,8 @@ SENTENCES = [
         "first_sweep",
     ),
     (
-        "half of the top words are in at least {} of all documents. With 300 topics, half are in at least {}.",
+        "half of the top words are in at least {} of all documents. With 300 topics, half are in at "
+        "least {}.",
         shares_of_top_words,
     ),
 ]

@@ -161,7 +161,8 @@ SENTENCES = [
         "oHDP-SM, paper",
     ),
     (
-        "ahead by {} to {} nats, except in batches of 1,000 documents. In such batches it is {} behind on NIPS, "
+        "ahead by {} to {} nats, except in batches of 1,000 documents. In such batches it is {} behind "
+        "on NIPS, "
         "after only four updates, and {} on KOS with at most 50 topics.",
         lead_over_mean_field,
     ),
@@ -194,12 +195,14 @@ SENTENCES = [
     ),
     ("and within {} nats of the true ones.", below_the_true_topics),
     (
-        "runs from 20 topics end with {} to {} topics, {} to {} nats lower. Runs from 50 topics end with {} to {}.",
+        "runs from 20 topics end with {} to {} topics, {} to {} nats lower. Runs from 50 topics end "
+        "with {} to {}.",
         bars_without_moves,
     ),
     ("The one seed contradicts the claim by {} nats or more.", gibbs_ahead_of_moves),
     (
-        "any gain lead to {} topics at {} in two minutes. Moves with significant gains lead to {} topics at {} in {} "
+        "any gain lead to {} topics at {} in two minutes. Moves with significant gains lead to {} "
+        "topics at {} in {} "
         "seconds,",
         any_gain_or_significant,
     ),

@@ -174,7 +174,7 @@ SENTENCES = [
         "At equal time, the default is at most {} nats behind with 100 topics, and {} with 20",
         behind_at_equal_time,
     ),
-    ("They take {} to {} times as long as G-OEM, except", boosted_over_sampling),
+    ("(V-OEM++, SPLDA) take {} to {} times as long as G-OEM, except", boosted_over_sampling),
     ("On the four smaller corpora, SPLDA is ahead by {} to {} nats at 128", lead_of_splda),
     (
         "on the synthetic corpus, by {} nats, and ahead on all real ones, by {} to {}. These are means",
@@ -187,7 +187,7 @@ SENTENCES = [
         "ahead, by {} and {},",
         boosted_or_not,
     ),
-    ("G-OEM++ loses {} to {} nats to G-OEM,", lost_by_boosting),
+    ("G-OEM++ loses {} to {} nats to G-OEM.", lost_by_boosting),
     ("on every corpus, by {} to {} nats per word from 16 topics to 128.", fall_of_bounds),
     ("0.25 with averages is as good as 0.75 without, within {} nats.", averages_instead_of_larger_steps),
     ("costs no more than {} nats, within the spread of the splits,", cost_of_learning),

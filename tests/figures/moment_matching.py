@@ -145,7 +145,8 @@ def three_and_ten_by_the_defaults():
 
 SENTENCES = [
     (
-        "With the defaults, :class:`DegenerateDirichletLDA` finds about {} topics if there are 3, and {} if there "
+        "With the defaults, :class:`DegenerateDirichletLDA` finds about {} topics if there are 3, and "
+        "{} if there "
         "are 10.",
         three_and_ten_by_the_defaults,
     ),
@@ -169,7 +170,8 @@ SENTENCES = [
         evidence_of_three_and_twelve,
     ),
     (
-        "With *c* = 2, TDM finds {}, {} and {} topics for three, five and ten. With the uniform prior, it finds "
+        "With *c* = 2, TDM finds {}, {} and {} topics for three, five and ten. With the uniform prior, "
+        "it finds "
         "{}, {} and {}, the limit.",
         topics_by_rate,
         "TDM",
@@ -201,7 +203,8 @@ SENTENCES = [
         topics_of_ddm,
     ),
     (
-        "(from {} nats behind to {} ahead, each with its own inference), in {} to {} of its time. With 400 topics on "
+        "(from {} nats behind to {} ahead, each with its own inference), in {} to {} of its time. With "
+        "400 topics on "
         "NIPS it is {} ahead and takes {} times as long.",
         one_pass_against_one_pass,
     ),
