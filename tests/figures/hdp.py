@@ -156,7 +156,7 @@ SENTENCES = [
         lead_on_kos,
     ),
     (
-        "With the settings of the paper, runs end with {} to {} topics, and {} runs with exactly twenty.",
+        "With the choices of the paper, runs end with {} to {} topics, and {} runs with exactly twenty.",
         topics_of_bars,
         "oHDP-SM, paper",
     ),
@@ -190,7 +190,8 @@ SENTENCES = [
     ),
     (
         "There, VarGibbs from 128 topics keeps {} to {}, and is ahead of G-OEM from two. Only on the long "
-        "stream of arXiv does an HDP beat G-OEM for LDA with 128 topics, and by then it has {} to {}.",
+        "stream of arXiv does an HDP beat G-OEM for LDA with 128 topics, and by then that HDP has {} to "
+        "{} topics.",
         topics_of_growing_hdps,
     ),
     ("and within {} nats of the true ones.", below_the_true_topics),
