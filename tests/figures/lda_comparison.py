@@ -171,7 +171,7 @@ SENTENCES = [
     ("gain between {} and {} nats after one pass,", flagship_gains, "default", EARLIER, "1"),
     ("and between {} and {} after five,", flagship_gains, "default", EARLIER, "5"),
     (
-        "At equal time, the default is at most {} nats behind with 100 topics, and {} with 20",
+        "In equal time, the default is at most {} nats behind with 100 topics, and {} with 20",
         behind_at_equal_time,
     ),
     ("(V-OEM++, SPLDA) take {} to {} times as long as G-OEM, except", boosted_over_sampling),

@@ -80,7 +80,7 @@ def trials():
 
 SENTENCES = [
     (
-        "from some {} million tokens on. If 16 workers share a link, this holds from some {} million. "
+        "from about {} million tokens on. If 16 workers share a link, this holds from about {} million. "
         "With 32 workers, the numbers are {} and {} million.",
         borders,
         "128",
