@@ -159,7 +159,7 @@ SENTENCES = [
     ("TDM finds {}, {} and {}, and is less reliable", topics_of_the_paper, ("exponential", "TDM")),
     ("for ten topics, its numbers have a standard deviation of {}.", spread_of_ten_topics),
     (
-        "With these and the exponential prior, DDM finds {}, {} and {} topics, and TDM {}, {} and {} (",
+        "With both and the exponential prior, DDM finds {}, {} and {} topics, and TDM {}, {} and {} (",
         topics_of_the_program,
     ),
     (
@@ -224,7 +224,7 @@ SENTENCES = [
     ("the learned prior gains {} to {} nats on Reuters and arXiv, and {} to {} on NIPS,", against_one),
     (
         "it gains {} to {} for the basic model on Reuters and arXiv by own inference. Otherwise the learned "
-        "prior and the default are within {} of each other,",
+        "prior and the default are within {} of each other.",
         against_the_default,
     ),
 ]
