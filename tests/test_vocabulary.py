@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import signal
 import warnings
 from functools import partial
 
@@ -17,7 +18,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, T
 from sklearn.pipeline import make_pipeline
 
 import sktopic
-from sktopic._estimators import _concurrency
+from sktopic._estimators import _concurrency, _vocabulary
 from sktopic.datasets import make_bars, save_corpus
 from sktopic.features import align_features, grow_vocabulary
 from sktopic.hdp import HybridHDP, OnlineEMHDP
@@ -404,7 +405,20 @@ def test_only_a_vectorizer_and_its_model_grow():
         grow_vocabulary(vectorizer, MORE)
 
 
-def test_vectorizer_and_model_stay_the_same_if_the_model_cannot_grow(monkeypatch):
+def test_ctrl_c_waits_until_both_have_grown(monkeypatch):
+    def interrupted(*arguments):
+        _concurrency.take_over(*arguments)
+        signal.raise_signal(signal.SIGINT)
+
+    vectorizer, model = pipeline = pipeline_of()
+    monkeypatch.setattr(_vocabulary, "take_over", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        grow_vocabulary(pipeline, MORE)
+    assert vectorizer.get_feature_names_out()[3:].tolist() == ["comet", "dust"]
+    assert model.transform(vectorizer.transform(MORE)).shape == (4, 2)
+
+
+def test_vectorizer_and_model_stay_the_same_if_the_model_cannot_grow():
     pipeline = pipeline_of()
     before = states_of(pipeline)
     with _concurrency._guard_of(pipeline[-1]).training, pytest.raises(RuntimeError, match="is being trained"):
