@@ -107,8 +107,8 @@ class TopicNumberCurve:
     def one_standard_error(self) -> int:
         """The smallest number of topics whose score is within one standard error of the best.
 
-        The standard error is that of the difference to the best, computed fold by fold. The difficulty of a
-        fold does not affect it.
+        The standard error is that of the differences from the best score within each fold, so the difficulty
+        of a fold does not matter.
         """
         within = [-difference <= error for difference, error in map(self._difference, self.models)]
         within[self._best()] = True
@@ -145,9 +145,9 @@ class TopicNumberCurve:
     def plot(self, fig: "Figure | SubFigure | None" = None) -> "Figure | SubFigure":
         """Plot score, coherence, stability and time over the number of topics.
 
-        Bars at the scores are one standard error of the difference to the best. A number of topics satisfies
+        Error bars show one standard error of the difference from the best score. A number of topics satisfies
         the one-standard-error rule if its bar reaches the horizontal line. Vertical lines mark the mean
-        numbers of topics of the references, and diamonds their measurements.
+        number of topics of each reference, and diamonds mark its measurements.
 
         Parameters
         ----------

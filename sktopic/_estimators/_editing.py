@@ -108,10 +108,11 @@ class TopicEdit:
 def merge_topics(self: Model, groups: Iterable[Sequence[int]]) -> Model:
     r"""Merge groups of topics of the fitted model into one topic each.
 
-    A merged topic takes the place and the name of the first topic of its group; its statistics and its
-    parameter of the documents' prior are sums. The other topics move up in order. Training continues with
-    ``n_components_`` topics. `fit` and `sklearn.base.clone` start from the unchanged parameter n_components,
-    without the edits. Samplers of a corpus do not store tokens between calls, so merged tokens stay together.
+    A merged topic takes the place and the name of the first topic of its group. Its statistics and its entry
+    of ``doc_topic_prior_`` are the sums over the group. The other topics move up in order. Training continues
+    with ``n_components_`` topics. `fit` and `sklearn.base.clone` start from the unchanged parameter
+    n_components, without the edits. The collapsed Gibbs samplers never resample tokens of earlier calls, so
+    merged tokens stay together.
 
     Parameters
     ----------
@@ -129,8 +130,8 @@ def merge_topics(self: Model, groups: Iterable[Sequence[int]]) -> Model:
     NotFittedError
         If the model is not fitted.
     ValueError
-        If an index is out of range or repeated, a group has fewer than two topics, a topic is frozen, or the
-        model has seen no words. Also with ``average=True``, because averages cannot be merged.
+        If an index is out of range or repeated, a group has fewer than two topics, a topic is frozen, the
+        model has seen no words, or ``average=True``.
     RuntimeError
         If another thread is training this object.
     """
@@ -155,10 +156,11 @@ def merge_topics(self: Model, groups: Iterable[Sequence[int]]) -> Model:
 def drop_topics(self: Model, topics: Sequence[int]) -> Model:
     r"""Drop topics of the fitted model.
 
-    Their statistics are deleted, and the other topics move up in order. `transform` gives their share of a
-    document to the other topics. Training continues with ``n_components_`` topics, and may learn a similar
+    Their statistics are deleted, and the other topics move up in order. `transform` divides their share of a
+    document among the other topics. Training continues with ``n_components_`` topics, and may learn a similar
     topic again if new documents contain the theme. `fit` and `sklearn.base.clone` start from the unchanged
-    parameter n_components. In samplers of a corpus, the tokens of dropped topics leave the counts.
+    parameter n_components. The collapsed Gibbs samplers remove the tokens of dropped topics from their
+    counts.
 
     Parameters
     ----------
@@ -197,7 +199,7 @@ def freeze_topics(self: Model, topics: Sequence[int]) -> Model:
 
     Documents still use frozen topics, a learned prior of proportions counts them, and the other topics keep
     learning. A call replaces earlier calls: ``freeze_topics([])`` lets all topics learn again, from their
-    present counts. `fit` starts without frozen topics. `add_features` adds new words to frozen topics too.
+    present counts. `fit` starts without frozen topics. `add_features` also adds words to frozen topics.
 
     Parameters
     ----------
@@ -214,8 +216,7 @@ def freeze_topics(self: Model, topics: Sequence[int]) -> Model:
     NotFittedError
         If the model is not fitted.
     ValueError
-        If an index is out of range or repeated, or the model has seen no words. Also with ``average=True``,
-        because the reported topics are then means of past topics.
+        If an index is out of range or repeated, the model has seen no words, or ``average=True``.
     RuntimeError
         If another thread is training this object.
     """

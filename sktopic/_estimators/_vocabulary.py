@@ -24,10 +24,10 @@ Model = TypeVar("Model", bound=BaseEstimator)
 def add_features(self: Model, features: int | ArrayLike) -> Model:
     """Add words to the vocabulary of the fitted model, after the known words.
 
-    From then on, X has columns for the new words in all methods. A new word starts with the weight
+    After this call, X must have columns for the new words in all methods. A new word starts with the weight
     `topic_word_prior` in every topic. The probabilities of known words decrease by the probability of the new
-    words; nothing else changes. If topic_word_prior is 0, the result is bit for bit that of training with
-    columns of zeros for these words from the start, with the same initial topics.
+    words; nothing else changes. If topic_word_prior is 0, the result equals training with columns of zeros
+    for these words from the start, with the same initial topics, to the last bit.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
     TypeError
         If features is a number but names are needed, or the reverse.
     ValueError
-        If a name is known or repeated, which the message lists, or the number is below one.
+        If a name is known or repeated (the message lists it), or the number is below one.
     RuntimeError
         If another thread is training this object.
 
     See Also
     --------
-    sktopic.features.align_features : Brings the columns of a DataFrame into the order of the model.
+    sktopic.features.align_features : Reorder the columns of a DataFrame as in the model.
     """
     check_is_fitted(self)
     self._checked()

@@ -291,7 +291,7 @@ def read_parquet(
     indices: str = "indices",
     counts: str = "counts",
 ) -> Any:
-    """Return the documents of parquet files as a dask array of CSR blocks that tasks read.
+    """Return the documents of parquet files as a lazy dask array of CSR blocks.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ def read_parquet(
     n_features : int
         Vocabulary size.
     indices, counts : str
-        Names of two columns of lists: the word indices of each document, from 0, and their counts.
+        Names of the columns that list the word indices of each document, from 0, and their counts.
 
     Returns
     -------

@@ -43,13 +43,14 @@ class DaskTopicModel(BaseEstimator):
     n_lanes : int from 1 to 4096, default=8
         Number of lanes. Choose at least the number of threads of the cluster.
     merge_every : int or "auto", default="auto"
-        Number of mini-batches per lane between merges. "auto" increases it from few, while topics form.
+        Number of mini-batches per lane between merges. "auto" starts with few, while topics form, and then
+        increases the number.
     checkpoint : str, path-like or None, default=None
         Folder or fsspec address, such as ``"s3://bucket/folder"``, for checkpoints. All workers and this
         process must have access to it.
     checkpoint_every : int, default=16
         Number of merges between checkpoints or, without `checkpoint`, between copies in `scratch`. At most
-        this number of merges is repeated after a worker dies, or after `resume`.
+        this many merges are repeated after a worker dies, or after `resume`.
     resume : bool, default=False
         Whether `fit` continues from the last checkpoint in the folder. Without a checkpoint, it starts anew.
         If False, a folder with checkpoints is an error.
@@ -59,7 +60,7 @@ class DaskTopicModel(BaseEstimator):
         Client of the cluster. If None, the current client. If False, all tasks run in this process. The
         client is not pickled.
     scratch : str, path-like or None, default=None
-        Folder or fsspec address for temporary files, with the same access. If None, Dask's
+        Folder or fsspec address for temporary files, with the same access as `checkpoint`. If None, Dask's
         ``temporary-directory``, or the temporary folder of the system.
     verbose : int, default=0
         If positive, training shows a progress bar.
@@ -134,7 +135,7 @@ class DaskTopicModel(BaseEstimator):
         Parameters
         ----------
         X : corpus on disk, dask array, dask bag, or list of delayed blocks
-            Word counts. Blocks of a dask array may be sparse or dense, with unknown numbers of rows.
+            Word counts. Blocks of a dask array may be sparse or dense, and may have unknown numbers of rows.
             Partitions of a bag are matrices or contain matrices. For a corpus on disk, see
             `sktopic.datasets.open_corpus`; for parquet files, `read_parquet`. With ``client=False``, X may
             also be a matrix in memory.
@@ -151,14 +152,14 @@ class DaskTopicModel(BaseEstimator):
         ValueError
             If the estimator or a parameter does not support lanes, or a parameter is out of range. Also if a
             block of X is not a valid count matrix, or a checkpoint is damaged or belongs to another model or
-            other documents; the message names the block or file.
+            corpus. The message names the block or file.
         RuntimeError
             If the scheduler or all workers are lost and do not return.
         """
         return self._train(X, self.estimator, is_fit=True)
 
     def partial_fit(self, X: Any, y: object = None) -> Self:
-        """Continue training with one pass over more documents in their order.
+        """Continue training with one pass over more documents, in order.
 
         This trains a copy of `estimator_` with its parameters. You may set `estimator_` to a model that was
         trained elsewhere. Checkpoints are neither read nor written.

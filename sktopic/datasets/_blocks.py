@@ -63,8 +63,8 @@ def iter_parquet(
 ) -> Iterator[sp.csr_array]:
     """Iterate over the documents of parquet files, block by block.
 
-    Each row of the files is a document. One column lists its word indices, another their counts. Needs
-    pyarrow (extra ``parquet``).
+    Each row of the files is a document. One column lists its word indices, and another lists their counts.
+    Requires pyarrow: ``pip install sktopic[parquet]``.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ def read_uci(docword: File, vocab: File | None = None) -> CountsAndWords:
     - 2**24 words;
     - 10,000,000 documents without entries: D may exceed NNZ by at most this number;
     - 1000 bytes per line and 2**28 bytes per vocabulary;
-    - 1000 empty lines more than entries.
+    - empty lines: 1000 more than entries.
 
     Examples
     --------
@@ -197,14 +197,14 @@ def iter_uci(docword: File) -> Iterator[Counts]:
     Yields
     ------
     X : csr_matrix or csr_array of shape (n_documents, W), dtype int32
-        Word counts of the next documents, about 16 MB of text. Documents without entries are empty rows.
-        Repeated entries are added.
+        Word counts of the next documents, from about 16 MB of the file. Documents without entries are empty
+        rows. Repeated entries are added.
 
     Raises
     ------
     ValueError
-        If the file violates the format, is not sorted, or exceeds these limits or the others of `read_uci`.
-        The message names the file and, if known, the line.
+        If the file violates the format, is not sorted, or exceeds these limits or those of `read_uci`. The
+        message names the file and, if known, the line.
 
     See Also
     --------
@@ -235,8 +235,8 @@ def iter_matrix_market(path: File) -> Iterator[Counts]:
     """Iterate over a corpus in the MatrixMarket format, block by block.
 
     The matrix is in coordinate format, "integer general" or "real general", with one row per document and
-    integer values, as written by gensim and `scipy.io.mmwrite`. Entries must be sorted by row;
-    `scipy.io.mmread` reads other files at once. Memory is needed for one block and the longest document.
+    integer values, as written by gensim and `scipy.io.mmwrite`. Entries must be sorted by row; For unsorted
+    files, use `scipy.io.mmread`. Memory is needed for one block and the longest document.
 
     Parameters
     ----------
@@ -246,8 +246,8 @@ def iter_matrix_market(path: File) -> Iterator[Counts]:
     Yields
     ------
     X : csr_matrix or csr_array of shape (n_documents, n_features), dtype int32
-        Word counts of the next documents, about 16 MB of text. Documents without entries are empty rows.
-        Repeated entries are added.
+        Word counts of the next documents, from about 16 MB of the file. Documents without entries are empty
+        rows. Repeated entries are added.
 
     Raises
     ------
@@ -295,14 +295,14 @@ def iter_ldac(path: File, n_features: int) -> Iterator[Counts]:
     Yields
     ------
     X : csr_matrix or csr_array of shape (n_documents, n_features), dtype int32
-        Word counts of the next documents, about 1 MB of text. Documents without words are empty rows.
-        Repeated words of a document are added.
+        Word counts of the next documents, from about 1 MB of the file. Documents without words are empty
+        rows. Repeated words of a document are added.
 
     Raises
     ------
     ValueError
-        If the file violates the format or exceeds the other limits of `read_ldac`. The message names the
-        file and, if known, the line.
+        If the file violates the format or exceeds a limit of `read_ldac`. The message names the file and, if
+        known, the line.
 
     See Also
     --------

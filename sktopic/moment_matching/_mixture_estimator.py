@@ -53,7 +53,7 @@ class MixtureEstimator(FilterEstimator):
         )
 
     def predict_mixture(self, X: DocumentsLike) -> FloatingArray:
-        """Infer the topic proportions of documents, averaged over the number of topics.
+        """Infer topic proportions, averaged over the possible numbers of topics.
 
         `transform` uses the most probable number of topics. This method averages the proportions under all
         numbers of topics, weighted by ``n_components_posterior_``. `score` uses this average.
