@@ -107,8 +107,8 @@ class TopicNumberCurve:
     def one_standard_error(self) -> int:
         """The smallest number of topics whose score is within one standard error of the best.
 
-        The standard error is that of the differences from the best score within each fold, so the difficulty
-        of a fold does not matter.
+        Standard errors are of score differences within each fold, so the difficulty of a fold does not
+        matter.
         """
         within = [-difference <= error for difference, error in map(self._difference, self.models)]
         within[self._best()] = True

@@ -516,9 +516,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         on how `transform` infers documents:
 
         - Gibbs sampling: the exact posterior, up to the mixing of a chain. The chain draws the topics of
-          tokens, then proportions from their Dirichlet distribution. Draws are ``transform_burn_in +
-          transform_sweeps`` sweeps apart. More sweeps make draws less dependent on each other and on the
-          start.
+          tokens, then proportions from their Dirichlet distribution. Draws are
+          ``transform_burn_in + transform_sweeps`` sweeps apart. More sweeps make draws less dependent on each
+          other and on the start.
         - Variational inference: the variational Dirichlet distribution, which is narrower than the exact
           posterior.
         - Moment matching: the Dirichlet distribution at the end of the filter.

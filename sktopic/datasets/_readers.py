@@ -235,7 +235,7 @@ def iter_matrix_market(path: File) -> Iterator[Counts]:
     """Iterate over a corpus in the MatrixMarket format, block by block.
 
     The matrix is in coordinate format, "integer general" or "real general", with one row per document and
-    integer values, as written by gensim and `scipy.io.mmwrite`. Entries must be sorted by row; For unsorted
+    integer values, as written by gensim and `scipy.io.mmwrite`. Entries must be sorted by row. For unsorted
     files, use `scipy.io.mmread`. Memory is needed for one block and the longest document.
 
     Parameters

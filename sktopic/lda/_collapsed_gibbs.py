@@ -35,10 +35,10 @@ class CollapsedGibbsLDA(SamplerEstimator):
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
         parameter per topic; 'auto-symmetric' learns one for all topics.
     topic_word_prior : float, array-like, sparse matrix, 'auto' or None, default=None
-        Parameters of the topics' Dirichlet prior, > 0, beta in the literature. If None, ``min(0.1, 2 /
-        n_components)``; 'auto' learns one number, starting from this value. A matrix of shape (n_components,
-        n_features), as from `sktopic.seeding.seed_prior`, sets each parameter and is not learned. Entries
-        missing from a sparse matrix get the value for None.
+        Parameters of the topics' Dirichlet prior, > 0, beta in the literature. If None,
+        ``min(0.1, 2 / n_components)``; 'auto' learns one number, starting from this value. A matrix of shape
+        (n_components, n_features), as from `sktopic.seeding.seed_prior`, sets each parameter and is not
+        learned. Entries missing from a sparse matrix get the value for None.
     max_iter : int, default=200
         Number of sweeps over the documents in each call of `fit` or `partial_fit`.
     n_draws : int, default=10

@@ -29,15 +29,15 @@ class HybridLDA(MinibatchLDAEstimator):
     n_components : int, default=10
         Number of topics, K in the literature.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None, ``n_components
-        ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one parameter per topic;
-        'auto-symmetric' learns one for all topics. Learning starts at the second update from the value for
-        None, which weighs as much as ten batches.
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update
+        from the value for None, which weighs as much as ten batches.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
-        Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None, ``min(0.3, 30 /
-        n_components)``: sampled counts vary more than expected counts and need a larger prior. A matrix of
-        shape (n_components, n_features), as from `sktopic.seeding.seed_prior`, sets each parameter. Entries
-        missing from a sparse matrix get the value for None.
+        Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None,
+        ``min(0.3, 30 / n_components)``: sampled counts vary more than expected counts and need a larger
+        prior. A matrix of shape (n_components, n_features), as from `sktopic.seeding.seed_prior`, sets each
+        parameter. Entries missing from a sparse matrix get the value for None.
     learning_decay : float, default=0.65
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].

@@ -37,17 +37,17 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
         'online' updates the topics after each batch. 'batch' updates them once per pass of `fit` (coordinate
         ascent, which never lowers the bound of the corpus). `partial_fit` always works online.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None, ``n_components
-        ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one parameter per topic;
-        'auto-symmetric' learns one for all topics. Learning starts at the second update from the value for
-        None, which weighs as much as ten batches.
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update
+        from the value for None, which weighs as much as ten batches.
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
         How 'auto' learns priors. 'fixed-point' is Minka's fixed point from averages over batches. 'gradient'
         is a Newton step along the gradient of each batch, scaled by the step size as in the paper.
     topic_word_prior : float, array-like, sparse matrix, 'auto' or None, default=None
-        Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None, ``min(0.1, 2 /
-        n_components)``; 'auto' learns one number, starting from this value, with a pass over all topics and
-        words in each update. A matrix of shape (n_components, n_features), as from
+        Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None,
+        ``min(0.1, 2 / n_components)``; 'auto' learns one number, starting from this value, with a pass over
+        all topics and words in each update. A matrix of shape (n_components, n_features), as from
         `sktopic.seeding.seed_prior`, sets each parameter and is not learned. Entries missing from a sparse
         matrix get the value for None.
     learning_decay : float, default=0.65
