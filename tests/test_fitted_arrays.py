@@ -131,7 +131,7 @@ def test_topics_in_use_are_among_those_in_training(model, columns):
         damaged._state, in_use=np.array(columns), topic_weights=weights, doc_topic_prior=prior
     )
     for call in (damaged.transform, damaged.partial_fit):
-        with pytest.raises(ValueError, match="damaged: in_use has not ascending numbers"):
+        with pytest.raises(ValueError, match="damaged: in_use must have ascending numbers"):
             call(X)
 
 

@@ -145,8 +145,8 @@ def test_names_are_needed_where_there_were_names():
         (["new", "newer", "new"], ValueError, "repeated: 'new'"),
         ([], ValueError, "at least one new word"),
         (["new", 3], TypeError, "3 are not"),
-        (2, TypeError, "names of the new words"),
-        ("new", TypeError, "as a list"),
+        (2, TypeError, "must be a list of the new words"),
+        ("new", TypeError, "must be a list"),
     ]:
         state = fingerprint(vars(model))
         with pytest.raises(error, match=message):

@@ -34,7 +34,7 @@ def elbo(self, X: DocumentsLike, y: object = None, *, total_samples: float | Non
     """
     check_scalar(total_samples, "total_samples", (Real, type(None)))
     if total_samples is not None and not 0 < total_samples < math.inf:
-        raise ValueError(f"total_samples={total_samples!r}: a finite number > 0 or None is allowed.")
+        raise ValueError(f"total_samples={total_samples!r} is invalid: must be a finite number > 0, or None.")
 
     def bound(inference, documents, workers, progress):
         model = inference.model

@@ -140,13 +140,15 @@ def merge_topics(self: Model, groups: Iterable[Sequence[int]]) -> Model:
         each = groups if np.iterable(groups) else ()
         numbers = [_topics(group, edited.n_components_) for group in each]
         if not numbers or min(map(len, numbers)) < 2:
-            raise ValueError(f"groups={groups!r:.80}: lists of at least two topics are needed, as [[2, 7]].")
+            raise ValueError(
+                f"groups={groups!r:.80} is invalid: must be lists of at least two topics, such as [[2, 7]]."
+            )
         every = [k for group in numbers for k in group]
         _check_distinct(every)
         frozen = _frozen_topics(edited)
         if frozen[every].any():
             k = next(k for k in every if frozen[k])
-            raise ValueError(f"topic {k} is frozen: merge before freeze_topics, or after freeze_topics([]).")
+            raise ValueError(f"topic {k} is frozen. Call freeze_topics([]) before merging it.")
         _edit(edited, TopicEdit.merging(edited.n_components_, numbers))
 
     return _edited(self, merge)
@@ -252,7 +254,9 @@ def _edited(model, change):
     check_is_fitted(model)
     model._checked()
     if not model._has_topics():
-        raise ValueError(f"this {type(model).__name__} has seen no words so far: its topics are random.")
+        raise ValueError(
+            f"this {type(model).__name__} has seen no words: its topics are random. Train it first."
+        )
     edited = twin(model)
     change(edited)
     take_over(model, edited)
@@ -262,7 +266,7 @@ def _edited(model, change):
 def _topics(topics, n_topics):
     """Return checked numbers of topics as a list of int."""
     if isinstance(topics, (str, Integral)) or not isinstance(topics, Iterable):
-        raise TypeError(f"topics={topics!r:.80}: a list of numbers of topics is needed.")
+        raise TypeError(f"topics={topics!r:.80} is invalid: must be a list of topic numbers.")
     numbers = list(topics)
     for k in numbers:
         if not isinstance(k, Integral) or isinstance(k, bool):

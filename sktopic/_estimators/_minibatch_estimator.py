@@ -100,7 +100,7 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
             documents = documents.weighted(sample_weight)
             if self.early_stopping and documents.n_documents < 2:
                 raise ValueError(
-                    "early_stopping=True holds out a document and needs 2; X has "
+                    "early_stopping=True holds out documents and needs at least 2; X has "
                     f"{documents.n_documents} sample."
                 )
             return documents

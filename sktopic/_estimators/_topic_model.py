@@ -337,7 +337,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Names of the topics, ndarray of str of shape (n_components_,); only if topics were named."""
         if not self._topic_names:
             raise AttributeError(
-                f"this {type(self).__name__} has no topic_names_: sktopic.inspection.name_topics gives names."
+                f"this {type(self).__name__} has no topic_names_. Name topics with "
+                "sktopic.inspection.name_topics."
             )
         return self.get_feature_names_out()
 

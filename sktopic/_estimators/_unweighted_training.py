@@ -78,5 +78,5 @@ class NoRequest:
         if model is None:
             return self
         raise AttributeError(
-            f"fit and partial_fit of {owner.__name__} take no sample_weight, so nothing can be requested."
+            f"fit and partial_fit of {owner.__name__} take no sample_weight, so metadata cannot be requested."
         )

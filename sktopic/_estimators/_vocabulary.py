@@ -74,8 +74,8 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
 def _number(features):
     if not isinstance(features, Integral) or isinstance(features, bool):
         raise TypeError(
-            f"features={features!r:.80}: the model was fitted to X without names of columns, so that the "
-            "number of new words is needed."
+            f"features={features!r:.80} is invalid: must be the number of new words, because the "
+            "model was fitted to X without column names."
         )
     if features < 1:
         raise ValueError(f"features={features} is invalid: must be at least 1.")
@@ -85,18 +85,18 @@ def _number(features):
 def _new_names(features, known):
     if isinstance(features, (str, Integral)):
         raise TypeError(
-            f"features={features!r:.80}: the model was fitted to X with names of columns, so that the names "
-            "of the new words are needed, as a list."
+            f"features={features!r:.80} is invalid: must be a list of the new words, because the "
+            "model was fitted to X with column names."
         )
     names = list(features)
     strange = [name for name in names if not isinstance(name, str)]
     if strange:
-        raise TypeError(f"names of features are strings; {listed(strange)} are not.")
+        raise TypeError(f"feature names must be strings; {listed(strange)} are not.")
     if not names:
         raise ValueError("features is empty: must have at least one new word.")
     present = set(known).intersection(names)
     if present:
-        raise ValueError(f"the model has these features already: {listed(n for n in names if n in present)}.")
+        raise ValueError(f"the model already has these features: {listed(n for n in names if n in present)}.")
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise ValueError(f"new features are repeated: {listed(twice)}.")

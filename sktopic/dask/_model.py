@@ -272,7 +272,9 @@ class DaskTopicModel(BaseEstimator):
         """Raise ValueError if a parameter is out of range or the estimator does not support lanes."""
         self._validate_params()
         if self.resume and self.checkpoint is None:
-            raise ValueError("resume=True continues from the last checkpoint of a folder: give checkpoint.")
+            raise ValueError(
+                "resume=True continues from the last checkpoint of a folder. Set checkpoint to this folder."
+            )
         if getattr(estimator, "_skl_callbacks", None):
             raise ValueError(f"{type(self).__name__} does not support callbacks of its estimator.")
         check_lanes(estimator)

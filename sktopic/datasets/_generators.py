@@ -378,5 +378,5 @@ def _check_components(components):
     sums = components.sum(axis=1)
     worst = np.abs(sums - 1).argmax()
     if abs(sums[worst] - 1) > 1e-6:
-        raise ValueError(f"components must have rows summing to one, row {worst} sums to {sums[worst]}.")
+        raise ValueError(f"components must have rows that sum to one, but row {worst} sums to {sums[worst]}.")
     return components

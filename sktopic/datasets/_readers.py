@@ -363,13 +363,13 @@ def parse_vocabulary(path, n_features, source):
             lines.append(line.rstrip(b"\r\n"))
     text = b"\n".join(lines).rstrip(b"\n")
     if not text:
-        raise ValueError(f"{path} holds no word.")
+        raise ValueError(f"{path} has no words.")
     try:
         words = text.decode("utf-8").split("\n")
     except UnicodeDecodeError:
         words = text.decode("latin-1").split("\n")
     if n_features is not None and len(words) != n_features:
-        raise ValueError(f"{path} holds {len(words)} words, {source} says {n_features}.")
+        raise ValueError(f"{path} has {len(words)} words, but {source} says {n_features}.")
     return np.array(words, dtype=object)
 
 
@@ -426,7 +426,7 @@ def _parse_matrix_market_header(file, path):
             return *_checked_header(header, path, (number,) * 3, _MAX_ITERATED_ENTRIES), number
         elif number > _MAX_BLANK_LINES or not (line.startswith(b"%") or line.isspace()):
             raise _error(path, number, f"expected a comment or three sizes, got {_shown(line)}.")
-    raise ValueError(f"{path} is truncated: it has no line of three sizes.")
+    raise ValueError(f"{path} is truncated: the line with three sizes is missing.")
 
 
 def _checked_header(header, path, lines, most_entries):
@@ -476,7 +476,7 @@ def _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines=3):
         falls = np.flatnonzero(np.diff(documents, prepend=first) < 0)
         if len(falls):
             i = falls[0]
-            advice = "files that are not sorted are read at once (read_uci, scipy.io.mmread)."
+            advice = "use read_uci or scipy.io.mmread for files that are not sorted."
             raise _error(path, lines[i], f"document {documents[i]} after later ones; {advice}")
         numbers = n_before + np.arange(len(documents))  # number of preceding entries
         beyond = np.flatnonzero(documents > numbers + _MAX_EMPTY_DOCUMENTS + 1)
@@ -518,9 +518,7 @@ def _uci_entries(file, path, n_samples, n_features, n_entries, n_lines=3):
         if size:
             yield entries, lines
     if filled < n_entries:
-        raise ValueError(
-            f"{path} is truncated: it ends after {filled} of the {n_entries} entries its header announces."
-        )
+        raise ValueError(f"{path} is truncated: it has {filled} of the {n_entries} entries in its header.")
 
 
 def _parse_block(block, path, first_line, surplus):
@@ -549,7 +547,7 @@ def _parse_block(block, path, first_line, surplus):
             surplus -= 1
             if surplus < -_MAX_BLANK_LINES:
                 most = f"more than {_MAX_BLANK_LINES} empty lines over the number of entries"
-                raise _error(path, number, f"empty; {most} are not allowed.")
+                raise _error(path, number, f"the line is empty; {most} are not allowed.")
     return np.array(entries, dtype=np.int64).reshape(-1, 3), lines, n_lines
 
 
@@ -573,7 +571,7 @@ def _ldac_documents(path, n_features):
             _check_total(n_empty, _MAX_EMPTY_DOCUMENTS, "documents without words", path, n_documents)
             yield numbers
     if not n_documents:
-        raise ValueError(f"{path} holds no document.")
+        raise ValueError(f"{path} has no documents.")
 
 
 def _check_total(found, allowed, meaning, path, line):
@@ -618,7 +616,7 @@ def _parse_ldac_block(block, path, first_line, n_features):
     before = slice(lengths[:i].sum())  # the error of the first line is reported
     _check_entries(pairs[before], line_of_pair[before], path, (0, 1), (n_features - 1, _MAX_COUNT))
     if len(wrong):
-        raise _error(path, lines[i], f"{announced[i]} words are announced, {lengths[i]} are there.")
+        raise _error(path, lines[i], f"{announced[i]} words are announced, but there are {lengths[i]}.")
     return pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32), lengths
 
 
@@ -632,8 +630,8 @@ def _canonical_csr(counts, words, indptr, shape, path, first=1):
         if result.data.max() > _MAX_COUNT:
             row = first - 1 + np.searchsorted(result.indptr, result.data.argmax(), side="right")
             raise ValueError(
-                f"{path}: counts of one word in document {row} add up to {result.data.max()}, at most "
-                f"{_MAX_COUNT} are allowed."
+                f"{path}: counts of one word in document {row} add up to {result.data.max()}; at "
+                f"most {_MAX_COUNT} is allowed."
             )
         result = result.astype(np.int32)
     return as_configured(result)

@@ -302,14 +302,14 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         super()._check_settings()
         if self.learning_method == "online" and self.document_start not in (None, "cold"):
             raise ValueError(
-                f"document_start={self.document_start!r}: with learning_method='online', None or 'cold' is "
-                "allowed."
+                f"document_start={self.document_start!r} is invalid with learning_method='online':"
+                " must be None or 'cold'."
             )
 
         if self.learning_method == "memoized" and self.total_samples is not None:
             raise ValueError(
-                f"total_samples={self.total_samples!r}: with learning_method='memoized', whose corpus is "
-                "what it has seen, None is allowed."
+                f"total_samples={self.total_samples!r} is invalid with learning_method='memoized':"
+                " must be None, because the corpus consists of the documents seen."
             )
 
     def _method(self):

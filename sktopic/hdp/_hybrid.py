@@ -310,7 +310,9 @@ class HybridHDP(MinibatchHDPEstimator):
     def _check_settings(self):
         super()._check_settings()
         if self.split_merge and self.sampler != "collapsed":
-            raise ValueError(f"split_merge=True with sampler={self.sampler!r}: 'collapsed' is allowed.")
+            raise ValueError(
+                f"sampler={self.sampler!r} is invalid with split_merge=True: must be 'collapsed'."
+            )
         if self.split_merge and self.topic_word_prior == 0:
             raise ValueError(
                 f"topic_word_prior={self.topic_word_prior!r} is invalid with split_merge=True: must be above "
@@ -327,6 +329,7 @@ class HybridHDP(MinibatchHDPEstimator):
     def _check_lanes(self):
         if self.split_merge:
             raise ValueError(
-                "split_merge=True has no rule for lanes, because no lane sees a window of documents. Train "
-                "in lanes with split_merge=False, at the n_components_ of a fit to some documents."
+                "split_merge=True does not support lanes, because no lane sees a window of "
+                "documents. Set split_merge=False, and n_components to n_components_ of a fit to "
+                "some documents."
             )

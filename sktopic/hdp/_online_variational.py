@@ -159,7 +159,7 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     True
     """
 
-    _no_posterior = "proportions are sums over atoms here, of which only the means are computed."
+    _no_posterior = "only the means of its sums over atoms are computed."
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **MinibatchHDPEstimator._parameter_constraints,
         "doc_n_components": [Interval(Integral, 1, MOST_ATOMS, closed="both")],

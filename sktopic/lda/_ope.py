@@ -158,7 +158,7 @@ class OnlineOPELDA(MinibatchLDAEstimator):
     (500, 10)
     """
 
-    _no_posterior = "proportions are a maximum of their density, not a distribution."
+    _no_posterior = "it estimates the proportions that maximize their density, without a distribution."
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
         "doc_topic_prior": FIXED_DOC_TOPIC_PRIOR,

@@ -102,9 +102,9 @@ class MixtureEstimator(FilterEstimator):
     def _warn_at_limit(self):
         if 1 < self.n_components <= self.n_components_:
             warnings.warn(
-                f"{type(self).__name__} finds that n_components={self.n_components} topics, the largest "
-                "possible number, are the most probable: the corpus may support more. Fit again with a "
-                "larger n_components.",
+                f"{type(self).__name__} finds that the largest possible number of topics, "
+                f"n_components={self.n_components}, is the most probable. The corpus may support "
+                "more: fit again with a larger n_components.",
                 TopicLimitWarning,
                 stacklevel=2,
             )

@@ -274,8 +274,8 @@ def checked(held, n_features):
     if fits:
         return held
     raise ValueError(
-        "the fitted state is damaged: the sums that batches have left behind do not fit together. Load it "
-        "from a file that is whole, or call fit."
+        "the fitted state is damaged: the sums of batches do not fit together. Load it from an "
+        "intact file, or call fit."
     )
 
 
