@@ -866,7 +866,9 @@ def test_fetch_refuses_counts_that_contradict_the_published_ones(tmp_path, serve
 
 def test_fetch_refuses_a_vocabulary_of_another_size(tmp_path, server):
     server.files["vocab.kos.txt"] += b"surplus\n"
-    with pytest.raises(ValueError, match=r"vocab\.kos\.txt has 6907 words, but the published figure says 6906"):
+    with pytest.raises(
+        ValueError, match=r"vocab\.kos\.txt has 6907 words, but the published figure says 6906"
+    ):
         fetch_bag_of_words("kos", tmp_path, base_url=server.url)
     assert _kept(tmp_path / "uci_bag_of_words") == []
 

@@ -366,7 +366,10 @@ def headers():
     yield {"format": "another"}, "format is 'another', and this version reads 'sktopic model 1'"
     yield {"format": "sktopic model 2", "more": 1}, "format is 'sktopic model 2'"
     yield {"format": None}, "format is None"
-    yield {"class": "LatentDirichletAllocation"}, "class 'LatentDirichletAllocation' is unknown; known classes are"
+    yield (
+        {"class": "LatentDirichletAllocation"},
+        "class 'LatentDirichletAllocation' is unknown; known classes are",
+    )
     yield {"class": "load"}, "class 'load' is unknown"
     yield {"class": ["OnlineEMLDA"]}, "is unknown"
     yield {"class": "HybridLDA"}, "parameters of HybridLDA: missing or unknown: 'average'"

@@ -32,7 +32,7 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
     Parameters
     ----------
     features : int or array-like of str
-        Names of the new words if the model was fitted to X with names, else their number.
+        Names of the new words if the model was fitted to X with names, otherwise the number of new words.
 
     Returns
     -------

@@ -27,9 +27,9 @@ MOST_LANES = 4096
 
 
 class DaskTopicModel(BaseEstimator):
-    """Train a topic model on a Dask cluster.
+    """Topic model trained on a Dask cluster.
 
-    Documents are divided among lanes. Each lane trains on its own mini-batches from the same topics, and
+    Documents are divided among lanes, which train in parallel. All lanes start from the same topics, and
     their updates are merged after every `merge_every` mini-batches. Lanes belong to the model, not to the
     workers. Results are identical to the last bit for any number of workers, threads and processes, after
     workers have died, and without a cluster (``client=False``).
@@ -39,7 +39,7 @@ class DaskTopicModel(BaseEstimator):
     estimator : estimator
         The model to train: OnlineEMLDA, HybridLDA, OnlineVariationalLDA, OnlineCVB0LDA, OnlineOPELDA,
         StreamingVariationalLDA, StreamingGibbsLDA or HybridHDP. Its batch_size applies to each lane. On a
-        cluster, each task runs in one thread, whatever its n_jobs.
+        cluster, each task runs in one thread, regardless of n_jobs.
     n_lanes : int from 1 to 4096, default=8
         Number of lanes. Choose at least the number of threads of the cluster.
     merge_every : int or "auto", default="auto"
@@ -52,8 +52,8 @@ class DaskTopicModel(BaseEstimator):
         Number of merges between checkpoints or, without `checkpoint`, between copies in `scratch`. At most
         this many merges are repeated after a worker dies, or after `resume`.
     resume : bool, default=False
-        Whether `fit` continues from the last checkpoint in the folder. Without a checkpoint, it starts anew.
-        If False, a folder with checkpoints is an error.
+        Whether `fit` continues from the last checkpoint in the folder. Without a checkpoint, `fit` starts
+        from scratch. If False, a folder with checkpoints raises an error.
     delta_dtype : {"float64", "float32"}, default="float64"
         Type to which the updates of lanes are rounded. "float32" halves the amount of data that lanes send.
     client : distributed.Client, None or False, default=None

@@ -80,7 +80,7 @@ def read_uci(docword: File, vocab: File | None = None) -> CountsAndWords:
     If lines are sorted by document, memory beyond the result is needed for one block only. Memory grows with
     the entries in the file, not with the sizes in the header.
 
-    Limits, far above the corpora in use:
+    Limits:
 
     - 2**31 - 1 for a count and for NNZ;
     - 2**24 words;
@@ -142,7 +142,7 @@ def read_ldac(path: File, vocab: File | None = None, n_features: int | None = No
     -----
     Memory beyond the result is needed for one block or one document only.
 
-    Limits, far above the corpora in use:
+    Limits:
 
     - 2**31 - 1 for a count and for the number of entries;
     - 2**24 words;

@@ -196,10 +196,10 @@ class LangevinLDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    Noise reaches every topic and word. An update therefore costs n_features * n_components normal numbers and
-    square roots (about 3 ns for both) in addition to its documents. Avoid small batches if the vocabulary is
-    large. A batch without words leaves the chain unchanged. Memory: 8 bytes times n_features * n_components,
-    plus the memory of one batch.
+    Noise reaches every topic and word. An update therefore draws n_features * n_components normal numbers and
+    takes as many square roots (about 3 ns for both). Avoid small batches if the vocabulary is large. A batch
+    without words leaves the chain unchanged. Memory: 8 bytes times n_features * n_components, plus the memory
+    of one batch.
 
     Patterson and Teh write the step size ``a (1 + t / b) ** -c``. Their a is ``learning_rate * b ** -c``
     here.

@@ -157,8 +157,8 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     - Sweeps follow the order of the words, start from a sequential assignment with a larger prior, and sum
       conditional probabilities as they are computed. Pseudo-counts are added when topics are computed.
     - The default step size has exponent 0.65 instead of 0.5, and is at most 4 / t in the first pass.
-    - In later passes of `fit`, counted sweeps leave out a document's estimated earlier counts. This excludes
-      ``boost=True``, mean-field inference, `partial_fit` and distributed lanes.
+    - In later passes of `fit`, counted sweeps leave out a document's estimated earlier counts. This does not
+      apply to ``boost=True``, mean-field inference, `partial_fit` and distributed lanes.
 
     References
     ----------

@@ -138,7 +138,7 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
     ``components_init=sktopic.seeding.document_components(X, n_components)``.
 
     Departure from the paper: from the first update on, the initial noise weighs as much as the corpus,
-    whatever its size.
+    regardless of corpus size.
 
     References
     ----------

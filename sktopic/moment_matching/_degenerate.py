@@ -14,9 +14,9 @@ class DegenerateDirichletLDA(MixtureEstimator):
     """LDA with a posterior over the number of topics: the degenerate Dirichlet model (DDM).
 
     Each number of topics T from 1 to n_components has a probability. A document has one Dirichlet
-    distribution over all topics; with T topics, its first T parameters are used. Each token updates all of
-    these (see `MomentMatchingLDA`). Choose this model to learn in one pass how probable each number of topics
-    is.
+    distribution over all topics; with T topics, its first T parameters are used. Each token updates topics,
+    proportions and probabilities (see `MomentMatchingLDA`). Choose this model to learn in one pass how
+    probable each number of topics is.
 
     Read more in :doc:`/guide/moment_matching`.
 
@@ -47,7 +47,7 @@ class DegenerateDirichletLDA(MixtureEstimator):
         Number of threads of `transform` and `score`, or processes if ``joblib.parallel_config`` chooses them;
         training uses one. If None, 1; if -1, all cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffles, and of the initial topics unless these are all equal.
+        Seed of the shuffles and of random initial topics.
     verbose : int, default=0
         If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.

@@ -42,7 +42,7 @@ class MomentMatchingLDA(FilterEstimator):
         Number of threads of `transform` and `score`, or processes if ``joblib.parallel_config`` chooses them;
         training uses one. If None, 1; if -1, all cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffles, and of the initial topics unless these are all equal.
+        Seed of the shuffles and of random initial topics.
     verbose : int, default=0
         If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
@@ -76,7 +76,7 @@ class MomentMatchingLDA(FilterEstimator):
     See Also
     --------
     DegenerateDirichletLDA : Adds a posterior over the number of topics.
-    TriangularDirichletLDA : Adds such a posterior with fewer approximations.
+    TriangularDirichletLDA : Adds this posterior with fewer approximations.
 
     Notes
     -----
@@ -87,11 +87,11 @@ class MomentMatchingLDA(FilterEstimator):
     result depends on the order of the tokens, most of all if the words of a document are sorted. Keep the
     shuffle unless the order of the words carries information.
 
-    A count c <= 1024 becomes tokens of weight one and one token of the rest; a larger count becomes 1024
-    tokens of weight c / 1024. A token of weight w < 1 updates with w in place of one. A token of weight w > 1
-    updates as one token, and w - 1 is added to the counts of topics by their probabilities. There is no
-    ``sample_weight``, because the first copy of a document changes the topics for the second. Repeat rows
-    instead.
+    A count c <= 1024 becomes tokens of weight one and one token of the remaining weight. A larger count
+    becomes 1024 tokens of weight c / 1024. A token of weight w < 1 updates with w in place of one. A token of
+    weight w > 1 updates as one token, and w - 1 is added to the counts of topics by their probabilities.
+    There is no ``sample_weight``, because the first copy of a document changes the topics for the second.
+    Repeat rows instead.
 
     References
     ----------

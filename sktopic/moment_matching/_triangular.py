@@ -13,8 +13,9 @@ class TriangularDirichletLDA(MixtureEstimator):
     """LDA with a posterior over the number of topics: the triangular Dirichlet model (TDM).
 
     Each number of topics T from 1 to n_components has a probability. A document has a separate Dirichlet
-    distribution for each T. Each token updates all of these (see `MomentMatchingLDA`). The model approximates
-    less than `DegenerateDirichletLDA`, but a token costs n_components ** 2 instead of n_components.
+    distribution for each T. Each token updates topics, proportions and probabilities (see
+    `MomentMatchingLDA`). The model approximates less than `DegenerateDirichletLDA`, but a token costs
+    n_components ** 2 instead of n_components.
 
     Read more in :doc:`/guide/moment_matching`.
 
@@ -45,7 +46,7 @@ class TriangularDirichletLDA(MixtureEstimator):
         Number of threads of `transform` and `score`, or processes if ``joblib.parallel_config`` chooses them;
         training uses one. If None, 1; if -1, all cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffles, and of the initial topics unless these are all equal.
+        Seed of the shuffles and of random initial topics.
     verbose : int, default=0
         If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
