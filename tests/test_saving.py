@@ -363,7 +363,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path, path):
 
 def headers():
     """Changes of a header, and what the error says; a change of None is a key that is removed."""
-    yield {"format": "another"}, "format is 'another', and this version reads 'sktopic model 1'"
+    yield {"format": "another"}, "format is 'another', but this version reads 'sktopic model 1'"
     yield {"format": "sktopic model 2", "more": 1}, "format is 'sktopic model 2'"
     yield {"format": None}, "format is None"
     yield (

@@ -257,7 +257,6 @@ class CollapsedGibbsHDP(SamplerEstimator):
 
     @property
     def topic_word_counts_(self) -> FloatArray:
-        """Number of tokens of each word in each topic, ndarray of shape (n_components_, n_features)."""
         state = self._read()._state
         return np.ascontiguousarray(state.words.store[:, state.columns].T)
 

@@ -31,7 +31,6 @@ class MinibatchHDPEstimator(MinibatchEstimator):
 
     @property
     def topic_word_counts_(self) -> FloatArray:
-        """Expected number of tokens of each word in each topic, ndarray of shape (n_components_, n_features)."""
         model = self._read()
         state = model._state
         return np.ascontiguousarray(expected_counts(state.words, state.unit, state.in_use).T)

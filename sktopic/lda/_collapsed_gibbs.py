@@ -208,7 +208,6 @@ class CollapsedGibbsLDA(SamplerEstimator):
 
     @property
     def topic_word_counts_(self) -> FloatArray:
-        """Number of tokens of each word in each topic, ndarray of shape (n_components_, n_features)."""
         return np.array(self._read()._state.words.store.T, order="C")
 
     def _check_settings(self):
