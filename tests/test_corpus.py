@@ -569,7 +569,7 @@ def test_parquet_files_are_read_by_blocks(tmp_path):
             with pytest.raises(ValueError, match=message):
                 read_parquet(bad, 7).blocks[0].compute()
     for read in [iter_parquet, read_parquet][: 1 + has_dask]:
-        there_are = r"no column 'words'; the columns are \['ids', 'indices', 'counts'\]"
+        there_are = r"no column 'words'. The columns are \['ids', 'indices', 'counts'\]"
         with pytest.raises(ValueError, match=there_are):
             list(read(wide, 7, indices="words"))
         with pytest.raises(ValueError, match="n_features == 0"):

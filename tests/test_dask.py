@@ -227,7 +227,9 @@ def test_what_has_no_rule_is_refused(estimator, message):
 
 
 def test_what_is_no_client_or_no_list_of_blocks_is_named(client):
-    with pytest.raises(ValueError, match=r"client='tcp://there:8786': a dask.distributed.Client, None"):
+    with pytest.raises(
+        ValueError, match=r"client='tcp://there:8786' is invalid: must be a dask.distributed.Client, None"
+    ):
         DaskTopicModel(MODEL, client="tcp://there:8786").fit(X)
     closed = distributed.Client(client.scheduler.address, set_as_default=False)
     closed.close()

@@ -290,9 +290,9 @@ def test_a_file_is_written_completely_or_not_at_all(tmp_path):
     with pytest.raises(ValueError, match=r"block 5 of X: Negative values"):
         model.transform(bad, out=path)
     assert os.listdir(tmp_path) == []
-    with pytest.raises(ValueError, match="out has 4000 rows, and X has more"):
+    with pytest.raises(ValueError, match="out has 4000 rows, but X has more"):
         model.transform(BLOCKS, out=np.zeros((4000, 5)))
-    with pytest.raises(ValueError, match="out has 6000 rows, and X has 5000"):
+    with pytest.raises(ValueError, match="out has 6000 rows, but X has 5000"):
         model.transform(BLOCKS, out=np.zeros((6000, 5)))
 
 

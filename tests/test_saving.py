@@ -237,7 +237,7 @@ def refused():
         (
             "random_state",
             np.random.RandomState(np.random.PCG64(0)),
-            "RandomState; .* RandomState over MT19937",
+            "RandomState; .* RandomState with MT19937",
         ),
         ("doc_topic_prior", pd.Series([0.1] * 4), "Series"),
         ("doc_topic_prior", np.ma.array([0.1] * 4), "MaskedArray"),
@@ -258,7 +258,10 @@ def refused():
     other = OnlineEMLDA(**QUICK).fit(X)
     other._state = replace(other._state, total_samples=None)
     yield other, ValueError, "damaged: _state.total_samples is None"
-    for names, message in ((["a"], "has 1 names, for 25 features"), ([1] * X.shape[1], "is invalid")):
+    for names, message in (
+        (["a"], "has 1 names, but there are 25 features"),
+        ([1] * X.shape[1], "is invalid"),
+    ):
         other = OnlineEMLDA(**QUICK).fit(X)
         other.feature_names_in_ = np.array(names, dtype=object)
         yield other, ValueError, f"feature_names_in_ {message}"
@@ -380,7 +383,7 @@ def headers():
     yield {"topic_names": [[2**63, "a"]]}, "not pairs of an identity and a name"
     yield {"topic_names": [[0, "a"], [0, "b"]]}, "two names for one topic"
     yield {"topic_names": [[0, "a"], [1, "a"]]}, "'a' for two topics"
-    yield {"feature_names": ["a"]}, "has 1 names, for 25 features"
+    yield {"feature_names": ["a"]}, "has 1 names, but there are 25 features"
     yield {"feature_names": [1] * 25}, "must be a list with one string"
     yield {"output": "arrow"}, "output is 'arrow'"
     yield {"parameters": []}, "parameters of OnlineEMLDA are not a JSON object"

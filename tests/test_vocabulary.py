@@ -141,7 +141,7 @@ def test_names_are_needed_where_there_were_names():
     frame = pd.DataFrame(X.toarray(), columns=NAMES)
     model = OnlineEMLDA(n_components=3, random_state=0).fit(frame)
     for wrong, error, message in [
-        (["new", "word 3", "word 5"], ValueError, "already: 'word 3', 'word 5'"),
+        (["new", "word 3", "word 5"], ValueError, "already has these features: 'word 3', 'word 5'"),
         (["new", "newer", "new"], ValueError, "repeated: 'new'"),
         ([], ValueError, "at least one new word"),
         (["new", 3], TypeError, "3 are not"),

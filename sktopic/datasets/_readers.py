@@ -518,7 +518,9 @@ def _uci_entries(file, path, n_samples, n_features, n_entries, n_lines=3):
         if size:
             yield entries, lines
     if filled < n_entries:
-        raise ValueError(f"{path} is truncated: it has {filled} of the {n_entries} entries in its header.")
+        raise ValueError(
+            f"{path} is truncated: it ends after {filled} of the {n_entries} entries in its header."
+        )
 
 
 def _parse_block(block, path, first_line, surplus):
