@@ -216,8 +216,8 @@ def test_it_is_an_estimator():
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (CollapsedGibbsLDA(n_shards=2), "must be OnlineEMLDA, .* or HybridHDP. Take OnlineEMLDA instead"),
-        (DirectAssignmentHDP(), "Take HybridHDP"),
+        (CollapsedGibbsLDA(n_shards=2), "must be OnlineEMLDA, .* or HybridHDP. Use OnlineEMLDA instead"),
+        (DirectAssignmentHDP(), "Use HybridHDP"),
         (OnlineEMLDA(boost=True), "boost"),
     ],
 )

@@ -372,7 +372,7 @@ def test_many_numbers_of_single_precision_are_merged():
             ValueError,
             "CollapsedGibbsLDA does not support lanes.*Use OnlineEMLDA instead",
         ),
-        (OnlineVariationalHDP(), ValueError, "OnlineVariationalHDP cannot .*Take HybridHDP instead"),
+        (OnlineVariationalHDP(), ValueError, "OnlineVariationalHDP does not .*Use HybridHDP instead"),
         (OnlineEMLDA(n_components=0), ValueError, "n_components"),
         (LinearRegression(), TypeError, "is not a topic model"),
     ],
