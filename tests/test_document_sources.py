@@ -254,8 +254,8 @@ def test_a_result_is_mapped_as_one_file_even_if_another_takes_its_name(tmp_path,
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        (np.zeros((N, 4)), r"shape \(5000, 4\); \(5000, 5\)"),
-        (np.zeros((N - 1, 5)), r"shape \(4999, 5\); \(5000, 5\)"),
+        (np.zeros((N, 4)), r"shape \(5000, 4\); must be \(5000, 5\)"),
+        (np.zeros((N - 1, 5)), r"shape \(4999, 5\); must be \(5000, 5\)"),
         (np.zeros(N), r"shape \(5000,\)"),
         (np.zeros((N, 5), dtype=int), "dtype int64"),
         (np.broadcast_to(0.0, (N, 5)), "read-only"),

@@ -549,7 +549,7 @@ def _parse_block(block, path, first_line, surplus):
             surplus -= 1
             if surplus < -_MAX_BLANK_LINES:
                 most = f"more than {_MAX_BLANK_LINES} empty lines over the number of entries"
-                raise _error(path, number, f"the line is empty; {most} are not allowed.")
+                raise _error(path, number, f"empty; {most} are not allowed.")
     return np.array(entries, dtype=np.int64).reshape(-1, 3), lines, n_lines
 
 
