@@ -5,6 +5,8 @@ All lanes of a round share a model. Each lane trains on mini-batches of its own 
 same arguments give the same bits everywhere.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 from numbers import Integral, Real
 from types import NoneType

@@ -1,5 +1,7 @@
 """Align the columns of X with those of a fitted model."""
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
 from sktopic._estimators._vocabulary import NAMES, listed

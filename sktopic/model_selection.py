@@ -1,5 +1,7 @@
 """Choose the number of topics: held-out score, coherence, stability and time for several numbers."""
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Sequence
@@ -115,7 +117,7 @@ class TopicNumberCurve:
         return int(self.n_components[within.index(True)])
 
     @property
-    def table(self) -> "DataFrame":
+    def table(self) -> DataFrame:
         """A pandas DataFrame with one row per number of topics, then one per reference.
 
         The columns are "model"; "n_components", for references the mean over the folds; "score" and
@@ -142,7 +144,7 @@ class TopicNumberCurve:
             )
         return pandas.DataFrame(rows)
 
-    def plot(self, fig: "Figure | SubFigure | None" = None) -> "Figure | SubFigure":
+    def plot(self, fig: Figure | SubFigure | None = None) -> Figure | SubFigure:
         """Plot score, coherence, stability and time over the number of topics.
 
         Bars at the scores are one standard error of the difference to the best. A number of topics satisfies

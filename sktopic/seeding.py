@@ -1,5 +1,7 @@
 """Priors from lists of words, and initial topics from documents."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from numbers import Integral, Real

@@ -130,3 +130,19 @@ def test_signature_is_annotated(function):
     ]
     assert not bare
     assert signature.return_annotation is not signature.empty
+
+
+def printed(annotation):
+    return "" if annotation is inspect.Signature.empty else inspect.formatannotation(annotation)
+
+
+def test_help_shows_signatures_that_a_reader_takes_in():
+    """Types are named: ``ArrayLike`` alone is 300 characters when it is spelled out."""
+    functions = [parameters.values[0] for parameters in public_functions()]
+    constructors = [getattr(sktopic, name) for name in NAMES]
+    for function in functions + constructors:
+        signature = inspect.signature(function)
+        kinds = [printed(each.annotation) for each in signature.parameters.values()]
+        assert max(map(len, [*kinds, printed(signature.return_annotation)])) <= 80, function.__qualname__
+    methods = [function for function in functions if "." in function.__qualname__]
+    assert max(len(str(inspect.signature(method))) for method in methods) <= 160

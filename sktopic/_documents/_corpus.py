@@ -9,6 +9,8 @@ header of each .npy file, and its size, with what header.json says, and parses n
 when they are read, block by block, and pages of the files are read then.
 """
 
+from __future__ import annotations
+
 import math
 import os
 import stat

@@ -9,6 +9,8 @@ Each array is a file that grows, in the smallest type that holds what has been w
 to a larger type if a block needs one.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os

@@ -1,5 +1,7 @@
 """Estimators that are trained on one mini-batch after another."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """The scikit-learn side of batch samplers: fit and partial_fit, fitted attributes and edits of topics."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any, Self
 

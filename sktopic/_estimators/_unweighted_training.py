@@ -3,6 +3,8 @@
 A subclass of MinibatchEstimator assigns these functions to the same names in its body.
 """
 
+from __future__ import annotations
+
 from typing import TypeVar
 
 from sktopic._estimators._concurrency import fits, trains

@@ -1,5 +1,7 @@
 """Adding words to the vocabulary of a fitted model."""
 
+from __future__ import annotations
+
 from collections import Counter
 from numbers import Integral
 from typing import TypeVar

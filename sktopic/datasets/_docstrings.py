@@ -1,5 +1,7 @@
 """A corpus of English texts that needs no download: docstrings of installed packages."""
 
+from __future__ import annotations
+
 import importlib
 import inspect
 import pkgutil

@@ -1,5 +1,7 @@
 """Generators of corpora with known topics."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 from numbers import Integral, Real
 

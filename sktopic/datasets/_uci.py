@@ -1,5 +1,7 @@
 """Bag-of-words collections of the UCI repository, downloaded on first use."""
 
+from __future__ import annotations
+
 import os
 import tempfile
 from contextlib import suppress

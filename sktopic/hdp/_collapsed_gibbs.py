@@ -1,5 +1,7 @@
 """Gibbs sampling for the hierarchical Dirichlet process over a corpus."""
 
+from __future__ import annotations
+
 from numbers import Integral
 from typing import Literal
 

@@ -1,5 +1,7 @@
 """Variational inference for the HDP by direct assignment, split and merge (Bryant and Sudderth, 2012)."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from numbers import Integral
 from typing import Literal

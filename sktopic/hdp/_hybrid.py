@@ -1,5 +1,7 @@
 """The online hybrid of variational and Gibbs inference for the HDP (Burkhardt and Kramer, 2017)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Online EM for the HDP with local Gibbs sampling (Dupuy and Bach, 2017, section 5)."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Online variational inference for the HDP (Wang, Paisley and Blei, 2011)."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
 
 import numpy as np

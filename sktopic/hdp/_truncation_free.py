@@ -1,5 +1,7 @@
 """Truncation-free variational inference for the HDP (Wang and Blei, 2012)."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from sktopic._estimators._constraints import PRIOR

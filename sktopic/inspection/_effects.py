@@ -1,5 +1,7 @@
 """Regression of topic proportions on document covariates."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
@@ -36,7 +38,7 @@ def estimate_effect(
     *,
     n_samples: int = 20,
     confidence_level: float = 0.95,
-) -> "DataFrame":
+) -> DataFrame:
     """Regress topic proportions on covariates, with the uncertainty of the proportions.
 
     The proportions are drawn several times from their posterior. Each set of draws is regressed on the
@@ -225,12 +227,12 @@ def _unexplained(basis):
 
 
 def plot_effects(
-    effects: "DataFrame",
+    effects: DataFrame,
     covariate: str | None = None,
     *,
     topics: Sequence[int] | None = None,
-    ax: "Axes | None" = None,
-) -> "Axes":
+    ax: Axes | None = None,
+) -> Axes:
     """Plot the effects of one covariate on topics, with confidence intervals.
 
     Topics are sorted by their effect.

@@ -1,5 +1,7 @@
 """A self-contained HTML page to explore topics in a browser."""
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import html

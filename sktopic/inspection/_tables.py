@@ -1,5 +1,7 @@
 """Names, words and documents of topics, shared by other tables and plots."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, overload

@@ -1,5 +1,7 @@
 """Collapsed Gibbs sampling for LDA over a corpus (Griffiths and Steyvers, 2004)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np

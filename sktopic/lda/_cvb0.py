@@ -1,5 +1,7 @@
 """Stochastic collapsed variational Bayes of order zero for LDA (Foulds et al., 2013)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real

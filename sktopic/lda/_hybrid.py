@@ -1,5 +1,7 @@
 """Sparse stochastic inference for LDA (Mimno, Hoffman and Blei, 2012)."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

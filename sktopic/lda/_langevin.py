@@ -1,5 +1,7 @@
 """Stochastic gradient Riemannian Langevin dynamics for LDA (Patterson and Teh, 2013)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from functools import partial
 

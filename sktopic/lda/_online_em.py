@@ -1,5 +1,7 @@
 """Online EM for LDA with local Gibbs sampling or variational inference (Dupuy and Bach, 2017)."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Literal
 

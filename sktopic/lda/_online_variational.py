@@ -1,5 +1,7 @@
 """Online variational Bayes for LDA (Hoffman, Blei and Bach, 2010)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Online maximum a posteriori estimation for LDA (Than and Doan, 2014; Vu et al., 2018)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real

@@ -1,5 +1,7 @@
 """The deterministic single-pass algorithm for LDA (Sato, Kurihara and Nakagawa, 2010)."""
 
+from __future__ import annotations
+
 from functools import partial
 
 import numpy as np

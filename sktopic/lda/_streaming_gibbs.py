@@ -1,5 +1,7 @@
 """Streaming Gibbs sampling for LDA (Gao, Chen and Zhu, 2016)."""
 
+from __future__ import annotations
+
 from numbers import Real
 
 import numpy as np

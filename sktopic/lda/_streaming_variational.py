@@ -1,5 +1,7 @@
 """Streaming variational Bayes for LDA (Broderick et al., 2013)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Coherence and diversity of topics, computed from their most probable words."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import chain, pairwise
 from numbers import Integral

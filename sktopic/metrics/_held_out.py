@@ -1,5 +1,7 @@
 """Held-out likelihood: document completion and left-to-right."""
 
+from __future__ import annotations
+
 import math
 from numbers import Integral, Real
 from typing import Any, Literal

@@ -1,5 +1,7 @@
 """The degenerate Dirichlet model (Hsu and Poupart, 2016)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Online Bayesian moment matching for LDA with a fixed number of topics (Hsu and Poupart, 2016)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
