@@ -94,6 +94,7 @@ numpydoc_xref_aliases = {
     "csr_array": "scipy.sparse.csr_array",
     "csr_matrix": "scipy.sparse.csr_matrix",
     "Generator": "numpy.random.Generator",
+    "Bunch": "sklearn.utils.Bunch",
     "DataFrame": "pandas.DataFrame",
     "Axes": "matplotlib.axes.Axes",
     "Figure": "matplotlib.figure.Figure",

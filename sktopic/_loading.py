@@ -16,7 +16,7 @@ def load(path: str | PathLike[str], *, mmap_mode: Literal["r"] | None = None, ve
     come from anywhere: loading runs no code from them, creates only estimators of this package, and checks
     sizes, types and checksums. No check can tell whether the numbers are good.
 
-    Read more in :doc:`/guide/saving`.
+    Read more on the guide page "Save and load a model".
 
     Parameters
     ----------

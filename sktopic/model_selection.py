@@ -247,7 +247,7 @@ def topic_number_curve(
     For each fold and number of topics, the model is fitted to the other folds and scored on this fold by
     `sktopic.metrics.document_completion`.
 
-    Read more in :doc:`/guide/number_of_topics`.
+    Read more on the guide page "How many topics".
 
     Parameters
     ----------

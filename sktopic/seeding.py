@@ -94,7 +94,7 @@ def seed_prior(
     `HybridLDA` or `CollapsedGibbsLDA`. A prior acts during all of training, so seeds do not wash out as
     initial topics would. Mini-batch methods also start from topics that lean towards the prior.
 
-    Read more in :doc:`/guide/seed_words`.
+    Read more on the guide page "Seed words".
 
     Parameters
     ----------

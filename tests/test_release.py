@@ -3,7 +3,6 @@
 ``make release-check`` asks for what has to be true at a release only.
 """
 
-import importlib.util
 import re
 import tomllib
 import zipfile
@@ -13,7 +12,8 @@ import pytest
 
 import sktopic
 
-ROOT = Path(__file__).parent.parent
+from .pages import ROOT, module_at
+
 if not (ROOT / ".github").is_dir():
     pytest.skip("what a release needs is in the checkout only", allow_module_level=True)
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -21,13 +21,6 @@ PROJECT = SETTINGS["project"]
 RECIPE = (ROOT / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
 CITATION = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 WORKFLOWS = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / ".github/workflows").iterdir()}
-
-
-def module_at(path):
-    spec = importlib.util.spec_from_file_location(f"{path.stem}_of_sktopic", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 release_check, check_dist = (

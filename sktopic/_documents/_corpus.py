@@ -244,7 +244,7 @@ def open_corpus(path: str | PathLike[str], *, verify: bool = False) -> Corpus:
     Opening reads the header alone, whatever the size of the corpus, and compares with it sizes and types of
     all files. What is in them is checked block by block when documents are read.
 
-    Read more in :doc:`/guide/large_corpora`.
+    Read more on the guide page "Train on data larger than memory".
 
     Parameters
     ----------

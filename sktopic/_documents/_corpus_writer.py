@@ -84,7 +84,7 @@ def save_corpus(
     in float32 if they come in it and no other count is above 65535; these, and counts of 2**32 and more, in
     float64 otherwise.
 
-    Read more in :doc:`/guide/large_corpora`.
+    Read more on the guide page "Train on data larger than memory".
 
     Parameters
     ----------

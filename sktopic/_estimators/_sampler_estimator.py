@@ -50,8 +50,8 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative, real values allowed. All documents and the topics of their tokens are
-            in memory, at 50 to 84 bytes per token (see :doc:`/guide/large_corpora`). A corpus on disk or
-            blocks save only the memory of the matrix.
+            in memory, at 50 to 84 bytes per token (see the guide page "Train on data larger than memory"). A
+            corpus on disk or blocks save only the memory of the matrix.
         y : None
             Ignored.
 
@@ -85,8 +85,8 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative, real values allowed. All documents and the topics of their tokens are
-            in memory, at 50 to 84 bytes per token (see :doc:`/guide/large_corpora`). A corpus on disk or
-            blocks save only the memory of the matrix.
+            in memory, at 50 to 84 bytes per token (see the guide page "Train on data larger than memory"). A
+            corpus on disk or blocks save only the memory of the matrix.
         y : None
             Ignored.
 

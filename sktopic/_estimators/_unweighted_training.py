@@ -25,7 +25,7 @@ def fit(self: Model, X: DocumentsLike, y: object = None) -> Model:
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
         Word counts, non-negative, real values allowed. Blocks are matrices of some rows each, and must be
         available again in each pass. A corpus on disk and blocks need little memory (see
-        :doc:`/guide/large_corpora`, also for how ``shuffle`` mixes them).
+        the guide page "Train on data larger than memory", also for how ``shuffle`` mixes them).
     y : None
         Ignored.
 

@@ -76,7 +76,7 @@ def load_docstrings(
 
     Returns
     -------
-    bunch : :class:`~sklearn.utils.Bunch`
+    bunch : Bunch
         data : list of str, length n_samples
             The texts, sorted by qualified name. No two are identical.
         target : ndarray of shape (n_samples,), dtype int64

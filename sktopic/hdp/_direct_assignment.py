@@ -36,7 +36,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     oHDP-SM; without moves oHDP, or bHDP with learning_method='batch'. Choose this model to find a number of
     topics in a stream, or in a corpus that is too large for `CollapsedGibbsHDP`.
 
-    Read more in :doc:`/guide/hdp`.
+    Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------

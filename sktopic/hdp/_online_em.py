@@ -23,7 +23,7 @@ class OnlineEMHDP(MinibatchHDPEstimator):
     Topics never merge and are born as long as documents arrive, so their number is no estimate. Five passes
     over 2930 blog entries end with about 250 topics from 2 and with 280 from 100, fifteen from 2 with 390.
 
-    Read more in :doc:`/guide/hdp`.
+    Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     posteriors. In the literature this is oHDP, oHDP-CRF or SMF-HDP; gensim's `HdpModel` is the same model.
     Choose it for its bound, or to compare with gensim.
 
-    Read more in :doc:`/guide/hdp`.
+    Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
     number of topics depends on the start, because tokens seldom leave old topics for a new one; use
     `DirectAssignmentHDP` to estimate the number.
 
-    Read more in :doc:`/guide/hdp`.
+    Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------

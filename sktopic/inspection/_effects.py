@@ -44,7 +44,7 @@ def estimate_effect(
     The proportions are drawn several times from their posterior. Each set of draws is regressed on the
     covariates by least squares, and the results are pooled by Rubin's rules [1]_.
 
-    Read more in :doc:`/guide/uncertainty`.
+    Read more on the guide page "Uncertainty of topic proportions".
 
     Parameters
     ----------

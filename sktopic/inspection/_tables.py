@@ -32,7 +32,7 @@ MOST_CHARACTERS = 40
 def name_topics(model: object, names: Sequence[str] | Mapping[int, str]) -> None:
     """Give topics names that appear in feature names, tables and plots.
 
-    Read more in :doc:`/guide/inspection`.
+    Read more on the guide page "Look at topics".
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ def topics_over_time(
 ) -> DataFrame:
     """Compute the share of each topic in the tokens of each period, with confidence intervals.
 
-    Read more in :doc:`/guide/inspection`.
+    Read more on the guide page "Look at topics".
 
     Parameters
     ----------

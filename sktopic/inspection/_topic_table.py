@@ -43,7 +43,7 @@ def topic_table(
 ) -> DataFrame:
     """Return a table of size, words, coherence and typical documents of each topic.
 
-    Read more in :doc:`/guide/inspection`.
+    Read more on the guide page "Look at topics".
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class CollapsedGibbsLDA(SamplerEstimator):
     uses the same method. Choose it if the whole corpus fits in memory and exact samples matter more than
     time. `OnlineEMLDA` reaches the same predictions in a fraction of the time.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

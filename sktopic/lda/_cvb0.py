@@ -52,7 +52,7 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
     update the expected counts of the whole corpus. Choose it for a fast, deterministic document step without
     digamma functions.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ class HybridLDA(MinibatchLDAEstimator):
     literature). A token therefore costs only the topics in its document, and an update changes only the
     sampled entries. Choose it if you need Dirichlet posteriors of the topics at the cost of Gibbs sampling.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

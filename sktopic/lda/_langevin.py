@@ -107,7 +107,7 @@ class LangevinLDA(MinibatchLDAEstimator):
     posterior of the topics instead of maximizing it. Choose it to see how much topics vary under the
     posterior. For predictions from one set of topics prefer `OnlineEMLDA`.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     Gibbs estimate (G-OEM in the literature). With ``inference='variational'`` it is the mean-field
     approximation (V-OEM), which has no sampling noise but a bias toward lower likelihood.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

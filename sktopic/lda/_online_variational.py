@@ -29,7 +29,7 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
     use the same method. Choose it to continue or check work with them, or for its bound. For predictions
     prefer `OnlineEMLDA`.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class OnlineOPELDA(MinibatchLDAEstimator):
     mini-batches as in `OnlineEMLDA`. Choose it if documents should have few topics and the number of
     iterations is fixed.
 
-    Read more in :doc:`/guide/map_inference`.
+    Read more on the guide page "The most probable topics of a document".
 
     Parameters
     ----------

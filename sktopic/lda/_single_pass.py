@@ -26,7 +26,7 @@ class SinglePassLDA(MinibatchLDAEstimator):
     ``OnlineEMLDA(inference="variational", boost=True, prior_update="gamma", learning_decay=1.0,
     learning_offset=0.0)``.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

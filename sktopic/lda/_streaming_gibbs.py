@@ -23,7 +23,7 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
     step size nor the size of the corpus. With `decay` below one, earlier batches fade and topics follow a
     stream that changes.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

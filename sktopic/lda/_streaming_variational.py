@@ -28,7 +28,7 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
     size, and you need not know the size of the corpus. All documents weigh the same, early or late. Choose it
     if you need the posterior after each batch. For predictions prefer `OnlineEMLDA`.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

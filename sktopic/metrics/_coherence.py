@@ -60,7 +60,7 @@ def coherence(
 ) -> float | FloatArray:
     """Measure how often the most probable words of a topic occur together; higher is better.
 
-    Read more in :doc:`/guide/coherence`.
+    Read more on the guide page "Topic coherence, diversity and stability".
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ def document_completion(
     from the other tokens, and these predict the hidden tokens. Differences between models are due to topics
     and priors alone. The ``score`` of an estimator differs only in using its own ``transform``.
 
-    Read more in :doc:`/guide/metrics`.
+    Read more on the guide page "Evaluate and compare models".
 
     Parameters
     ----------

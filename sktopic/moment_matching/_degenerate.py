@@ -19,7 +19,7 @@ class DegenerateDirichletLDA(MixtureEstimator):
     distribution over all topics; with T topics, its first T parameters are used. Each token updates all of
     these (see `MomentMatchingLDA`). Choose it to learn in one pass how probable each number of topics is.
 
-    Read more in :doc:`/guide/moment_matching`.
+    Read more on the guide page "Probabilities of each number of topics".
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ class MomentMatchingLDA(FilterEstimator):
     Choose it if data come once and you need a posterior at any time, at the lowest cost per token.
     `OnlineEMLDA` finds better topics in several passes.
 
-    Read more in :doc:`/guide/moment_matching`.
+    Read more on the guide page "Probabilities of each number of topics".
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ class TriangularDirichletLDA(MixtureEstimator):
     distribution for each T. Each token updates all of these (see `MomentMatchingLDA`). The model approximates
     less than `DegenerateDirichletLDA`, but a token costs n_components ** 2 instead of n_components.
 
-    Read more in :doc:`/guide/moment_matching`.
+    Read more on the guide page "Probabilities of each number of topics".
 
     Parameters
     ----------
