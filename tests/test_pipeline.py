@@ -5,13 +5,17 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from sklearn.compose import make_column_transformer
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sktopic.datasets import load_docstrings, make_bars
+from sktopic.inspection import name_topics, top_words
 from sktopic.lda import OnlineEMLDA
 from sktopic.metrics import (
     coherence,
@@ -179,6 +183,28 @@ def test_metrics_agree_with_scorers(bars):
     assert left_to_right(model, bars.data[:20], y[:20]) == left_to_right(model, bars.data[:20])
     assert perplexity(model, bars.data, y) == perplexity(model, bars.data)
     assert model.score(bars.data, y) == model.score(bars.data)
+
+
+def test_topics_beside_columns_of_numbers(texts):
+    """The names of topics are those of columns, also for a classifier that is trained already."""
+    pandas = pytest.importorskip("pandas")
+    train, y_train, *_ = texts
+    table = pandas.DataFrame({"text": train, "length": [float(len(text)) for text in train]})
+    topics = make_pipeline(make_vectorizer(), make_model(5))
+    columns = make_column_transformer(
+        (topics, "text"), (StandardScaler(), ["length"]), verbose_feature_names_out=False
+    )
+    model = make_pipeline(columns, LogisticRegression()).fit(table, y_train)
+    names = [f"onlineemlda{i}" for i in range(5)]
+    assert model[:-1].get_feature_names_out().tolist() == [*names, "length"]
+    fitted = columns.named_transformers_["pipeline"]
+    names = [" ".join(words) for words in top_words(fitted, n_words=3)]
+    name_topics(fitted, names)
+    with config_context(transform_output="pandas"):
+        found = columns.transform(table)
+    assert found.columns.tolist() == model[:-1].get_feature_names_out().tolist() == [*names, "length"]
+    assert_array_equal(found[names], fitted.transform(train))
+    assert model.score(table, y_train) > 0.5
 
 
 def test_feature_union_beside_another_transformer(bars):

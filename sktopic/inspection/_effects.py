@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
@@ -170,8 +170,11 @@ def pooled_regressions(design, draws):
 
 def _design(pandas, covariates):
     """Return the design matrix, ndarray of shape (n_documents, n_coefficients), and its column names."""
-    if isinstance(covariates, str) or not np.iterable(covariates):
-        raise TypeError(f"covariates={covariates!r:.80} is invalid: must have one row for each document.")
+    if isinstance(covariates, str | Mapping) or not np.iterable(covariates):
+        raise TypeError(
+            f"covariates={covariates!r:.80} is invalid: must have one row for each document. For several "
+            "covariates, give a DataFrame."
+        )
     if not isinstance(covariates, pandas.DataFrame):
         if not isinstance(covariates, pandas.Series):
             covariates = np.asarray(covariates)

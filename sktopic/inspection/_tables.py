@@ -294,9 +294,10 @@ def typical_documents(lengths, proportions, n_documents):
 
 def proportions(model, X):
     """Return topic proportions of documents, ndarray of shape (n_samples, n_components)."""
-    if not hasattr(model, "transform"):
+    estimator, X = after_pipeline(model, X)
+    if not hasattr(estimator, "transform"):
         raise TypeError(
-            f"model is a {type(model).__name__}; only a fitted estimator with transform can infer the topic "
-            "proportions of documents."
+            f"model is a {type(estimator).__name__}; only a fitted estimator with transform can infer the "
+            "topic proportions of documents."
         )
-    return np.asarray(model.transform(X))
+    return np.asarray(estimator.transform(X))
