@@ -5,6 +5,8 @@ All lanes of a round share a model. Each lane trains on mini-batches of its own 
 same arguments give the same bits everywhere.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 from numbers import Integral, Real
 from types import NoneType
@@ -130,8 +132,8 @@ def local_update(
         raise ValueError(f"dtype={dtype!r} is invalid: must be 'float64' or 'float32'.")
     lane = _checked_integer("lane", lane, 0)
     n_updates = _checked_integer("n_updates", n_updates, 1, MOST_UPDATES, "Merge more often.")
-    batch_size = _checked_integer("batch_size", model.batch_size if batch_size is None else batch_size, 1)
     start = _lanes.start_of(model)
+    batch_size = _checked_integer("batch_size", model.batch_size if batch_size is None else batch_size, 1)
     X = model._validate_documents(X, reset=False)
     if X.shape[0] > n_updates * batch_size:
         raise ValueError(

@@ -1,5 +1,7 @@
 """Choose the number of topics: held-out score, coherence, stability and time for several numbers."""
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Sequence
@@ -115,7 +117,7 @@ class TopicNumberCurve:
         return int(self.n_components[within.index(True)])
 
     @property
-    def table(self) -> "DataFrame":
+    def table(self) -> DataFrame:
         """A pandas DataFrame with one row per number of topics, then one per reference.
 
         The columns are
@@ -147,7 +149,7 @@ class TopicNumberCurve:
             )
         return pandas.DataFrame(rows)
 
-    def plot(self, fig: "Figure | SubFigure | None" = None) -> "Figure | SubFigure":
+    def plot(self, fig: Figure | SubFigure | None = None) -> Figure | SubFigure:
         """Plot score, coherence, stability and time over the number of topics.
 
         Error bars show one standard error of the difference from the best score. A number of topics satisfies
@@ -250,7 +252,7 @@ def topic_number_curve(
     For each fold and number of topics, the model is fitted to the other folds and scored on this fold by
     `sktopic.metrics.document_completion`.
 
-    Read more in :doc:`/guide/number_of_topics`.
+    Read more on the guide page "How many topics".
 
     Parameters
     ----------

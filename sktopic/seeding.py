@@ -1,5 +1,7 @@
 """Priors from lists of words, and initial topics from documents."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from numbers import Integral, Real
@@ -10,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
+from sktopic._documents._input_messages import explaining
 from sktopic._documents._matrices import as_documents, canonical_counts, check_counts, check_sparse_structure
 from sktopic._topics._prior import LARGEST, SMALLEST
 from sktopic._typing import FloatArray, MatrixLike
@@ -63,7 +66,8 @@ def document_components(
     n_components = _checked_number(n_components)
     if not _is_number(share, Real) or not 0.0 <= share <= 1.0:
         raise ValueError(f"share={share!r}: a number from 0 to 1 is allowed.")
-    X = check_array(check_sparse_structure(X), accept_sparse="csr", dtype=np.float64)
+    with explaining(X, "document_components"):
+        X = check_array(check_sparse_structure(X), accept_sparse="csr", dtype=np.float64)
     X = as_documents(X)
     check_counts(X, "document_components")
     counts = canonical_counts(X)
@@ -92,7 +96,7 @@ def seed_prior(
     `HybridLDA` or `CollapsedGibbsLDA`. A prior acts during all of training, so seeds do not wash out as
     initial topics would. Mini-batch methods also start from topics that lean towards the prior.
 
-    Read more in :doc:`/guide/seed_words`.
+    Read more on the guide page "Seed words".
 
     Parameters
     ----------

@@ -9,6 +9,8 @@ header of each .npy file, and its size, with what header.json says, and parses n
 when they are read, block by block, and pages of the files are read then.
 """
 
+from __future__ import annotations
+
 import math
 import os
 import stat
@@ -240,7 +242,7 @@ def open_corpus(path: str | PathLike[str], *, verify: bool = False) -> Corpus:
     Opening reads only the header, and checks sizes and types of all files. The contents are checked block by
     block when documents are read.
 
-    Read more in :doc:`/guide/large_corpora`.
+    Read more on the guide page "Train on data larger than memory".
 
     Parameters
     ----------

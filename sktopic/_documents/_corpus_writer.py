@@ -9,6 +9,8 @@ Each array is a file that grows, in the smallest type that holds what has been w
 to a larger type if a block needs one.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os
@@ -82,7 +84,7 @@ def save_corpus(
     is float32 and no integer count is above 65535. Other fractions, and counts of 2**32 and more, are stored
     in float64.
 
-    Read more in :doc:`/guide/large_corpora`.
+    Read more on the guide page "Train on data larger than memory".
 
     Parameters
     ----------

@@ -1,5 +1,7 @@
 """Evidence lower bound of a corpus, for estimators whose method can compute it."""
 
+from __future__ import annotations
+
 import math
 from numbers import Real
 

@@ -1,5 +1,7 @@
 """Merging, dropping and freezing topics of a fitted model."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral

@@ -1,5 +1,7 @@
 """Messages from lanes, and the inputs of a merge."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import reduce
 

@@ -77,7 +77,10 @@ NOT_OF_AN_UPDATE = {
 def check_lanes(estimator):
     """Raise ValueError or TypeError for an estimator without a rule for lanes, with an alternative."""
     if not isinstance(estimator, TopicModel):
-        raise TypeError(f"{estimator!r:.80} is not a topic model of sktopic.")
+        raise TypeError(
+            f"{type(estimator).__name__} is not a topic model of sktopic. For a pipeline, give its last "
+            "step, pipeline[-1], and counts of words as X."
+        )
     if not isinstance(estimator, MinibatchEstimator) or estimator._check_lanes is None:
         serves = "HybridHDP" if estimator._infers_number_of_topics else "OnlineEMLDA"
         raise ValueError(

@@ -1,5 +1,7 @@
 """Estimators that are trained on one mini-batch after another."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -66,8 +68,8 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative, real values allowed. Each block holds some of the rows, and every pass
-            iterates over the blocks again. Corpora on disk and blocks need little memory: see
-            :doc:`/guide/large_corpora`, also for ``shuffle``.
+            iterates over the blocks again. Corpora on disk and blocks need little memory (see the guide page
+            "Train on data larger than memory", also for ``shuffle``).
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), float or None, default=None

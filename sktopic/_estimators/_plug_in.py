@@ -82,7 +82,7 @@ def word_names(known_names, feature_names, n_features):
     if names.shape != (n_features,):
         raise ValueError(
             f"feature_names has shape {names.shape}; must be ({n_features},), because the topics "
-            f"have {n_features} words."
+            f"have {n_features} words. Give the words of the columns, get_feature_names_out() of the vectorizer."
         )
     return names
 
@@ -120,15 +120,18 @@ def plug_in_topics(model_or_components):
         check_is_fitted(model_or_components)
         if not hasattr(model_or_components, "components_"):
             raise TypeError(
-                f"model_or_components is a {type(model_or_components).__name__}, which has no "
-                "components_. Pass a topic model, a pipeline that ends in one, or an array of "
-                "components."
+                f"model_or_components is a {type(model_or_components).__name__}, which has no components_. "
+                "Give a topic model, a pipeline that ends in one, or an array of components. If a pipeline "
+                "has more steps after the topic model, leave them out: pipeline[:-1]."
             )
         components = model_or_components.components_
-    elif not hasattr(components, "__array__") and not isinstance(components, Sequence):
+    elif isinstance(components, str) or not (
+        hasattr(components, "__array__") or isinstance(components, Sequence)
+    ):
         raise TypeError(
-            f"model_or_components is a {type(components).__name__}. Pass a fitted scikit-learn "
-            "estimator, or the topics as an array of shape (n_components, n_features)."
+            f"model_or_components is a {type(components).__name__}. Give a fitted scikit-learn estimator, or "
+            "the topics as an array of shape (n_components, n_features). sktopic.load(path) reads a saved "
+            "model."
         )
     components = check_array(components, dtype=np.float64, input_name="components")
     check_non_negative(components, "components")
@@ -184,13 +187,12 @@ def check_documents(X, topics, names=None):
 def _check_matrix(X, topics, names):
     """Return a matrix as_documents over the vocabulary of the topics."""
     check_same_names(names, _text_columns(X), "X")
-    owner = "the topic model"
-    with explaining(X, owner):
+    owner, n_words = "the topic model", len(topics.store)
+    with explaining(X, owner, n_words):
         X = check_sparse_structure(X)
         X = check_array(X, accept_sparse="csr", dtype=COUNT_TYPES, ensure_all_finite=False, input_name="X")
     X = as_documents(X)
     check_counts(X, owner)
-    n_words = len(topics.store)
     with explaining(X, owner, n_words):
         if X.shape[1] != n_words:
             raise ValueError(f"X has {X.shape[1]} features, but the topics have {n_words} words.")

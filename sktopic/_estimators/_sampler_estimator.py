@@ -1,5 +1,7 @@
 """The scikit-learn side of batch samplers: fit and partial_fit, fitted attributes and edits of topics."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any, Self
 
@@ -48,8 +50,8 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative, real values allowed. All documents and the topics of their tokens are
-            in memory, at 50 to 84 bytes per token (see :doc:`/guide/large_corpora`). Corpora on disk and
-            blocks avoid only the memory of the matrix.
+            in memory, at 50 to 84 bytes per token (see the guide page "Train on data larger than memory").
+            Corpora on disk and blocks avoid only the memory of the matrix.
         y : None
             Ignored.
 
@@ -83,8 +85,8 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative, real values allowed. All documents and the topics of their tokens are
-            in memory, at 50 to 84 bytes per token (see :doc:`/guide/large_corpora`). Corpora on disk and
-            blocks avoid only the memory of the matrix.
+            in memory, at 50 to 84 bytes per token (see the guide page "Train on data larger than memory").
+            Corpora on disk and blocks avoid only the memory of the matrix.
         y : None
             Ignored.
 

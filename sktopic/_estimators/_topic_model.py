@@ -1,5 +1,7 @@
 """Base class of all topic models: validation, transform and score, for any algorithm."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cache

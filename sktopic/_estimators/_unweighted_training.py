@@ -3,6 +3,8 @@
 A subclass of MinibatchEstimator assigns these functions to the same names in its body.
 """
 
+from __future__ import annotations
+
 from typing import TypeVar
 
 from sktopic._estimators._concurrency import fits, trains
@@ -22,8 +24,8 @@ def fit(self: Model, X: DocumentsLike, y: object = None) -> Model:
     ----------
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
         Word counts, non-negative, real values allowed. Each block holds some of the rows, and every pass
-        iterates over the blocks again. Corpora on disk and blocks need little memory: see
-        :doc:`/guide/large_corpora`, also for ``shuffle``.
+        iterates over the blocks again. Corpora on disk and blocks need little memory (see the guide page
+        "Train on data larger than memory", also for ``shuffle``).
     y : None
         Ignored.
 

@@ -1,5 +1,7 @@
 """The words of a fitted model: their names, and new words."""
 
+from __future__ import annotations
+
 from collections import Counter
 from numbers import Integral
 from typing import TypeVar

@@ -1,5 +1,7 @@
 """Input that DaskTopicModel accepts, and tasks that read its documents."""
 
+from __future__ import annotations
+
 import hashlib
 from dataclasses import dataclass
 from os import PathLike

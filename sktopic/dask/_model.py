@@ -1,5 +1,7 @@
 """`DaskTopicModel`: train a topic model and infer topics on a cluster."""
 
+from __future__ import annotations
+
 import os
 from contextlib import closing
 from copy import copy

@@ -1,5 +1,7 @@
 """Iterate over corpora larger than memory in blocks of counts, from texts and from parquet files."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from numbers import Integral

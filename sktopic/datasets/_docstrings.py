@@ -1,5 +1,7 @@
 """A corpus of English texts that needs no download: docstrings of installed packages."""
 
+from __future__ import annotations
+
 import importlib
 import inspect
 import pkgutil
@@ -74,7 +76,7 @@ def load_docstrings(
 
     Returns
     -------
-    bunch : :class:`~sklearn.utils.Bunch`
+    bunch : Bunch
         data : list of str, length n_samples
             The texts, sorted by qualified name. No two are identical.
         target : ndarray of shape (n_samples,), dtype int64

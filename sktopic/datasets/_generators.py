@@ -1,5 +1,7 @@
 """Generators of corpora with known topics."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 from numbers import Integral, Real
 
@@ -49,7 +51,7 @@ def make_bars(
 
     Returns
     -------
-    bunch : :class:`~sklearn.utils.Bunch`
+    bunch : Bunch
         data : csr_matrix or csr_array of shape (n_samples, size**2), dtype int32
             Word counts; a csr_array if scikit-learn has ``sparse_interface="sparray"``.
         components : ndarray of shape (2 * size, size**2)
@@ -124,7 +126,7 @@ def make_lda_documents(
 
     Returns
     -------
-    bunch : :class:`~sklearn.utils.Bunch`
+    bunch : Bunch
         data : csr_matrix or csr_array of shape (n_samples, n_features), dtype int32
             Word counts; a csr_array if scikit-learn has ``sparse_interface="sparray"``.
         components : ndarray of shape (n_components, n_features)
@@ -212,7 +214,7 @@ def make_hdp_documents(
 
     Returns
     -------
-    bunch : :class:`~sklearn.utils.Bunch`
+    bunch : Bunch
         data : csr_matrix or csr_array of shape (n_samples, n_features), dtype int32
             Word counts; a csr_array if scikit-learn has ``sparse_interface="sparray"``.
         components : ndarray of shape (n_components, n_features)

@@ -1,5 +1,7 @@
 """Readers of text formats for word counts, at once or in blocks."""
 
+from __future__ import annotations
+
 import gzip
 import io
 import os

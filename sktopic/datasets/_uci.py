@@ -1,5 +1,7 @@
 """Bag-of-words collections of the UCI repository, downloaded on first use."""
 
+from __future__ import annotations
+
 import os
 import tempfile
 from contextlib import suppress
@@ -71,7 +73,7 @@ def fetch_bag_of_words(
 
     Returns
     -------
-    bunch : :class:`~sklearn.utils.Bunch`
+    bunch : Bunch
         data : csr_matrix or csr_array of shape (n_samples, n_features), dtype int32
             Word counts; a csr_array if scikit-learn has ``sparse_interface="sparray"``.
         feature_names : ndarray of str of shape (n_features,), dtype object

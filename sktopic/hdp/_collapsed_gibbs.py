@@ -1,5 +1,7 @@
 """Gibbs sampling for the hierarchical Dirichlet process over a corpus."""
 
+from __future__ import annotations
+
 from numbers import Integral
 from typing import Literal
 
@@ -28,7 +30,7 @@ class CollapsedGibbsHDP(SamplerEstimator):
     initial number. Choose this model to estimate the number of topics of a corpus in memory; the online
     methods predict as well after less time.
 
-    Read more in :doc:`/guide/hdp`.
+    Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------

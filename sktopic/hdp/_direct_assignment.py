@@ -1,5 +1,7 @@
 """Variational inference for the HDP by direct assignment, split and merge (Bryant and Sudderth, 2012)."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from numbers import Integral
 from typing import Literal
@@ -34,7 +36,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     literature, or without moves oHDP (online) and bHDP (batch). Choose this model to find a number of topics
     in a stream, or in a corpus that is too large for `CollapsedGibbsHDP`.
 
-    Read more in :doc:`/guide/hdp`.
+    Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------

@@ -1,5 +1,7 @@
 """The online hybrid of variational and Gibbs inference for the HDP (Burkhardt and Kramer, 2017)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
@@ -36,7 +38,7 @@ class HybridHDP(MinibatchHDPEstimator):
     posterior; use `CollapsedGibbsHDP` for that. With split_merge=True, n_components is only the initial
     number. If the concentrations are given, the number after some passes hardly depends on it.
 
-    Read more in :doc:`/guide/hdp`.
+    Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------

@@ -1,5 +1,7 @@
 """Online EM for the HDP with local Gibbs sampling (Dupuy and Bach, 2017, section 5)."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
 
 import numpy as np
@@ -22,7 +24,7 @@ class OnlineEMHDP(MinibatchHDPEstimator):
     passes over 2930 blog entries lead from 2 topics to about 250, and from 100 to 280. Fifteen passes lead
     from 2 to 390.
 
-    Read more in :doc:`/guide/hdp`.
+    Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------

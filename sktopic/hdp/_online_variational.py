@@ -1,5 +1,7 @@
 """Online variational inference for the HDP (Wang, Paisley and Blei, 2011)."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
 
 import numpy as np
@@ -24,7 +26,7 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     bound of mean-field posteriors. In the literature this is oHDP, oHDP-CRF or SMF-HDP; gensim's `HdpModel`
     is the same model. Choose this model for its bound, or to compare with gensim.
 
-    Read more in :doc:`/guide/hdp`.
+    Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------

@@ -1,5 +1,7 @@
 """Truncation-free variational inference for the HDP (Wang and Blei, 2012)."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from sktopic._estimators._constraints import PRIOR
@@ -17,7 +19,7 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
     number of topics depends on the start, because tokens seldom leave old topics for a new one; use
     `DirectAssignmentHDP` to estimate the number.
 
-    Read more in :doc:`/guide/hdp`.
+    Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------

@@ -1,5 +1,7 @@
 """A self-contained HTML page to explore topics in a browser."""
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import html
@@ -131,7 +133,7 @@ def explore(
     topic. You can search words, topics and documents. The page supports keyboards, screen readers, phones
     and dark mode.
 
-    Read more in :doc:`/guide/inspection`.
+    Read more on the guide page "Look at topics".
 
     Parameters
     ----------

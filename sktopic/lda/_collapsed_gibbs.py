@@ -1,5 +1,7 @@
 """Collapsed Gibbs sampling for LDA over a corpus (Griffiths and Steyvers, 2004)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
@@ -24,7 +26,7 @@ class CollapsedGibbsLDA(SamplerEstimator):
     uses the same method. Choose this model if the whole corpus fits in memory and exact samples matter more
     than time. `OnlineEMLDA` reaches the same predictions in a fraction of the time.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

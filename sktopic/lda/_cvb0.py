@@ -1,5 +1,7 @@
 """Stochastic collapsed variational Bayes of order zero for LDA (Foulds et al., 2013)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -50,7 +52,7 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
     update the expected counts of the whole corpus. Choose this model for a fast, deterministic document step
     without digamma functions.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

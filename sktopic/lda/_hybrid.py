@@ -1,5 +1,7 @@
 """Sparse stochastic inference for LDA (Mimno, Hoffman and Blei, 2012)."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -22,7 +24,7 @@ class HybridLDA(MinibatchLDAEstimator):
     sampled entries. Choose this model if you need Dirichlet posteriors of the topics at the cost of Gibbs
     sampling.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

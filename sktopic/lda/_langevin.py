@@ -1,5 +1,7 @@
 """Stochastic gradient Riemannian Langevin dynamics for LDA (Patterson and Teh, 2013)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -105,7 +107,7 @@ class LangevinLDA(MinibatchLDAEstimator):
     posterior of the topics instead of maximizing it. Choose this model to see how much topics vary under the
     posterior. For predictions, prefer `OnlineEMLDA`.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

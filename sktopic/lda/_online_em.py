@@ -1,5 +1,7 @@
 """Online EM for LDA with local Gibbs sampling or variational inference (Dupuy and Bach, 2017)."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Literal
 
@@ -30,7 +32,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     Gibbs estimate (G-OEM in the literature). With ``inference='variational'`` it is the mean-field
     approximation (V-OEM), which has no sampling noise but a bias toward lower likelihood.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

@@ -1,5 +1,7 @@
 """Online variational Bayes for LDA (Hoffman, Blei and Bach, 2010)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
@@ -27,7 +29,7 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
     use the same method. Choose this model to continue or check work with these libraries, or for its bound.
     For predictions, prefer `OnlineEMLDA`.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

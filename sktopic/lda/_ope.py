@@ -1,5 +1,7 @@
 """Online maximum a posteriori estimation for LDA (Than and Doan, 2014; Vu et al., 2018)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -44,7 +46,7 @@ class OnlineOPELDA(MinibatchLDAEstimator):
     mini-batches as in `OnlineEMLDA`. Choose this model if documents should have few topics and the number of
     iterations is fixed.
 
-    Read more in :doc:`/guide/map_inference`.
+    Read more on the guide page "The most probable topics of a document".
 
     Parameters
     ----------

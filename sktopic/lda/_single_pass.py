@@ -1,5 +1,7 @@
 """The deterministic single-pass algorithm for LDA (Sato, Kurihara and Nakagawa, 2010)."""
 
+from __future__ import annotations
+
 from functools import partial
 
 import numpy as np
@@ -24,7 +26,7 @@ class SinglePassLDA(MinibatchLDAEstimator):
     ``OnlineEMLDA(inference="variational", boost=True, prior_update="gamma", learning_decay=1.0,
     learning_offset=0.0)``.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

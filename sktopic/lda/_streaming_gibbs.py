@@ -1,5 +1,7 @@
 """Streaming Gibbs sampling for LDA (Gao, Chen and Zhu, 2016)."""
 
+from __future__ import annotations
+
 from numbers import Real
 
 import numpy as np
@@ -21,7 +23,7 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
     neither a step size nor the size of the corpus. With `decay` below one, earlier batches fade and topics
     follow a stream that changes.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

@@ -1,5 +1,7 @@
 """Streaming variational Bayes for LDA (Broderick et al., 2013)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
@@ -26,7 +28,7 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
     size, and you need not know the size of the corpus. All documents weigh the same, early or late. Choose
     this model if you need the posterior after each batch. For predictions, prefer `OnlineEMLDA`.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------

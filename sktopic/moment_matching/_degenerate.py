@@ -1,5 +1,7 @@
 """The degenerate Dirichlet model (Hsu and Poupart, 2016)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
@@ -18,7 +20,7 @@ class DegenerateDirichletLDA(MixtureEstimator):
     proportions and probabilities (see `MomentMatchingLDA`). Choose this model to learn in one pass how
     probable each number of topics is.
 
-    Read more in :doc:`/guide/moment_matching`.
+    Read more on the guide page "Probabilities of each number of topics".
 
     Parameters
     ----------

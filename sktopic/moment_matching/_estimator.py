@@ -1,5 +1,7 @@
 """Shared parts of the moment-matching estimators."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Self
 

@@ -1,5 +1,7 @@
 """Online Bayesian moment matching for LDA with a fixed number of topics (Hsu and Poupart, 2016)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
@@ -17,7 +19,7 @@ class MomentMatchingLDA(FilterEstimator):
     Choose this model if data arrive once and you need a posterior at any time, at the lowest cost per token.
     `OnlineEMLDA` finds better topics in several passes.
 
-    Read more in :doc:`/guide/moment_matching`.
+    Read more on the guide page "Probabilities of each number of topics".
 
     Parameters
     ----------

@@ -1,5 +1,7 @@
 """Shared parts of the estimators with a posterior of the number of topics."""
 
+from __future__ import annotations
+
 import warnings
 from numbers import Real
 

@@ -1,5 +1,7 @@
 """The triangular Dirichlet model (Hsu and Poupart, 2016)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
@@ -17,7 +19,7 @@ class TriangularDirichletLDA(MixtureEstimator):
     `MomentMatchingLDA`). The model approximates less than `DegenerateDirichletLDA`, but a token costs
     n_components ** 2 instead of n_components.
 
-    Read more in :doc:`/guide/moment_matching`.
+    Read more on the guide page "Probabilities of each number of topics".
 
     Parameters
     ----------
