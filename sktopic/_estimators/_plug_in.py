@@ -81,8 +81,8 @@ def word_names(known_names, feature_names, n_features):
         )
     if names.shape != (n_features,):
         raise ValueError(
-            f"feature_names has shape {names.shape}; must be ({n_features},), because the topics "
-            f"have {n_features} words. Give the words of the columns, get_feature_names_out() of the vectorizer."
+            f"feature_names has shape {names.shape}; must be ({n_features},), because the topics have "
+            f"{n_features} words. Give the words of the columns, get_feature_names_out() of the vectorizer."
         )
     return names
 
