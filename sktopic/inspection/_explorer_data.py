@@ -44,13 +44,13 @@ def coherences_of(components, counts):
 
 
 def first_topic(coherences, shares):
-    """Return the most coherent topic of at least average size, int; the largest without coherences.
+    """Return the most coherent topic of at least half the average size; the largest without coherences, int.
 
     A few documents that repeat their words can give a small topic any coherence.
     """
     if coherences is None:
         return int(np.argmax(shares))
-    is_large = shares >= min(shares.mean(), shares.max())
+    is_large = shares >= shares.mean() / 2
     return int(np.argmax(np.where(is_large, coherences, -np.inf)))
 
 

@@ -53,10 +53,9 @@ def text_marker(model, X, names, word_of):
     single = copy.copy(vectorizer)
     single.input, single.ngram_range = "content", (1, 1)
     analyzer = single.build_analyzer()
-    places = cache(
-        partial(token_places, analyze=cache(lambda text: [str(token) for token in analyzer(text)]))
-    )
-    return partial(find_tokens, places_in=places, longest=longest), known, NOT_FOUND
+    analyze = cache(lambda text: [str(token) for token in analyzer(text)])
+    places_in = cache(partial(token_places, analyze=analyze))
+    return partial(find_tokens, places_in=places_in, longest=longest), known, NOT_FOUND
 
 
 def _vectorizer(model):
@@ -141,7 +140,7 @@ def find_tokens(text, features, places_in, longest=1):
 
 
 def token_places(text, analyze):
-    """Return (start, end, token) of the tokens that a function finds in a text without white space, a list."""
+    """Return (start, end, token) of the tokens of a text without white space, a list."""
     tokens = analyze(text)
     found = list(_in_order(text, tokens))
     if len(found) == len(tokens) and all(is_whole for *_, is_whole in found):

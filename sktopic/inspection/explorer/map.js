@@ -91,7 +91,7 @@ function showOnMap() {
   caption.hidden = state.word === null;
   caption.replaceChildren();
   if (state.word !== null) {
-    const shares = [...parts].flatMap(([k, part]) => [`, ${part}% in `, ...numberAndTitle(k)]);
+    const shares = [...parts].flatMap(([k, part], i) => [`${i ? ";" : ":"} ${part}% in `, ...numberAndTitle(k)]);
     caption.append(isolated(words.names[state.word]), ...(shares.length ? shares : [": spread over many topics"]));
   }
 }
@@ -128,7 +128,7 @@ function spotOf(k, parts, taken) {
 function formsOfLabel(k, parts) {
   const before = (parts.has(k) ? `${parts.get(k)}% ` : "") + (marks[k].querySelector(".number").textContent ? "" : `${k} `);
   const title = titleOf(k);
-  const cuts = isNamed[k] ? [LONGEST_LABEL / 2] : [2, 1].map((n) => firstWords[k].slice(0, n).join(", ").length + 3);
+  const cuts = isNamed[k] ? [22, 15] : [2, 1].map((n) => firstWords[k].slice(0, n).join(", ").length + 3);
   return [LONGEST_LABEL, ...cuts].map((length) => before + shortened(title, Math.min(length, LONGEST_LABEL)));
 }
 
