@@ -4,6 +4,7 @@ const MARGIN = 14;
 const HEIGHT_OF_LABEL = 13;
 const CELL = 40;
 const LONGEST_LABEL = 30;
+const SHORTEST_LABEL = 9;
 
 const plane = byId("plane");
 const tip = byId("tip");
@@ -114,9 +115,10 @@ function spotOf(k, parts, taken) {
   const { x, y, radius } = places[k];
   for (const text of formsOfLabel(k, parts)) {
     const half = ruler.measureText(text).width / 2 + 2;
-    const away = radius + HEIGHT_OF_LABEL / 2 + 1.5;
-    for (const [dx, dy] of [[0, away], [0, -away], [radius + half, 0], [-radius - half, 0],
-      [half, away], [-half, away], [half, -away], [-half, -away]]) {
+    const [above, beside] = [radius + HEIGHT_OF_LABEL / 2 + 1, radius + half + 1];
+    const steps = [[0, above], [0, -above], [beside, 0], [-beside, 0]];
+    steps.push([half, above], [-half, above], [half, -above], [-half, -above]);
+    for (const [dx, dy] of steps) {
       const wanted = box(x + dx, y + dy, half, HEIGHT_OF_LABEL / 2);
       if (taken.isFree(wanted)) return { text, x: x + dx, y: y + dy, box: wanted };
     }
@@ -126,10 +128,13 @@ function spotOf(k, parts, taken) {
 
 // A label is the name of the topic, in full or cut, with the number if the circle has no room for it.
 function formsOfLabel(k, parts) {
-  const before = (parts.has(k) ? `${parts.get(k)}% ` : "") + (marks[k].querySelector(".number").textContent ? "" : `${k} `);
+  const inside = marks[k].querySelector(".number").textContent;
+  const before = (parts.has(k) ? `${parts.get(k)}% ` : "") + (inside ? "" : `${k} `);
   const title = titleOf(k);
   const cuts = isNamed[k] ? [22, 15] : [2, 1].map((n) => firstWords[k].slice(0, n).join(", ").length + 3);
-  return [LONGEST_LABEL, ...cuts].map((length) => before + shortened(title, Math.min(length, LONGEST_LABEL)));
+  return [LONGEST_LABEL, ...cuts, SHORTEST_LABEL].map((length) => {
+    return before + shortened(title, Math.min(length, LONGEST_LABEL)).replace(/,…$/, ", …");
+  });
 }
 
 function box(x, y, halfWidth, halfHeight) {
