@@ -186,14 +186,12 @@ def explore(
 
     Notes
     -----
-    - The page opens on the topic with the highest coherence: NPMI of its ten most probable words over X, as
-      in `sktopic.metrics.coherence`. Topics of less than half the average size are left out. If the
-      vocabulary has one word, there is no coherence, and the page opens on the largest topic.
-    - Each topic has one name, next to its number: the name given by `name_topics`, or its three most relevant
-      words at lambda 0.6. A label on the map is left out if it would cover a circle or another label. Point
-      at a circle to see its name, and press a circle or a label to select the topic.
-    - If a vectorizer counts runs of characters, or if no counted word is found in the texts, no words are
-      marked, and the page shows the reason.
+    - The page opens on the topic with the highest coherence, NPMI of ten words over X. Topics of less than
+      half the average size are left out. If the vocabulary has one word, it opens on the largest topic.
+    - The name of a topic is the one given by `name_topics`, or else its three most relevant words. Labels on
+      the map are left out if they would cover a circle or another label. Point at a circle to see its name.
+    - No words are marked if a vectorizer counts runs of characters, or if no counted word is found in the
+      texts. The page then shows the reason.
     - The relevance of word w in topic k is lambda log p(w|k) + (1 - lambda) log(p(w|k) / p(w)). p(w) is the
       mean of the topics, weighted by their shares of tokens. A slider sets lambda.
     - The map approximates the Hellinger distances of `topic_similarity` by metric multidimensional scaling.
