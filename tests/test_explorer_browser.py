@@ -253,7 +253,7 @@ def test_labels_cover_no_circle_and_no_other_label(show, many, width):
     circles = np.array(page.locator("#plane circle").evaluate_all(BOXES))
     left, top, right, bottom = np.array(page.locator("#plane svg").evaluate_all(BOXES))[0]
     assert len(circles) == 60 and len(labels) >= 8
-    assert np.all(labels >= [left, top, left, top]) and np.all(labels <= [right, bottom, right, bottom])
+    assert np.all(labels[:, :2] > [left - 1, top - 1]) and np.all(labels[:, 2:] < [right + 1, bottom + 1])
     overlap = np.minimum(labels[:, None, 2:], labels[:, 2:]) - np.maximum(labels[:, None, :2], labels[:, :2])
     assert not np.any(np.triu(overlap.min(axis=2) > 1, 1))
     centers, radii = (circles[:, :2] + circles[:, 2:]) / 2, (circles[:, 2] - circles[:, 0]) / 2

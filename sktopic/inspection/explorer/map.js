@@ -105,7 +105,7 @@ function placeLabels(parts) {
   ruler.font = `700 11px ${getComputedStyle(plane).fontFamily}`;
   for (const k of new Set([state.topic, ...parts.keys(), ...bySize])) {
     const spot = spotOf(k, parts, taken);
-    write(marks[k].querySelector(".label"), spot ? spot.text : "", spot?.x, spot?.y + 4);
+    write(marks[k].querySelector(".label"), spot ? spot.text : "", spot?.x, spot?.y + 3.5);
     if (spot) taken.add(spot.box, 0);
   }
 }
@@ -223,7 +223,10 @@ function neighbor(k, dx, dy) {
 const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 circles.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" || event.key === " ") update({ topic: marks.indexOf(document.activeElement) });
+  if (event.key === "Enter" || event.key === " ") {
+    event.preventDefault();
+    update({ topic: marks.indexOf(event.target) });
+  }
   if (!(event.key in DIRECTIONS)) return;
   event.preventDefault();
   event.stopPropagation();
