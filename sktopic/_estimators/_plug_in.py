@@ -41,6 +41,11 @@ def last_step(model):
     return _opened(model)[1]
 
 
+def pipelines_before(model):
+    """Return the steps before the model in fitted pipelines and searches, a list of pipelines."""
+    return _opened(model)[0]
+
+
 def after_pipeline(model, X):
     """Return the result of `last_step`, and X as input of that step."""
     before, model = _opened(model)
