@@ -3,8 +3,11 @@
 from sktopic.metrics._coherence import coherence, topic_diversity
 from sktopic.metrics._comparison import match_topics, stability
 from sktopic.metrics._held_out import document_completion, left_to_right, perplexity, relative_score
+from sktopic.metrics._topic_number import arun_2010, cao_juan_2009
 
 __all__ = [
+    "arun_2010",
+    "cao_juan_2009",
     "coherence",
     "document_completion",
     "left_to_right",
