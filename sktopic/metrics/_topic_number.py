@@ -43,7 +43,7 @@ def arun_2010(model_or_components: object, X: object, *, proportions: ArrayLike)
     See Also
     --------
     cao_juan_2009 : Similarity of topics, which needs no documents.
-    sktopic.model_selection.topic_number_curve : Held-out scores, which are the more reliable criterion.
+    sktopic.model_selection.topic_number_curve : Held-out score, coherence and stability.
 
     Notes
     -----
