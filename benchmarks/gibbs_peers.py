@@ -1,17 +1,18 @@
-"""Gibbs samplers of other libraries, on planted single cells and on text, and criteria for the number of topics.
+"""Gibbs samplers of other libraries, on planted cells and on text, and criteria for the number of topics.
 
     python benchmarks/gibbs_peers.py [--parts cells text number]
 
-cells   Planted accessible peaks: 1000 cells, 10 topics, counts set to one. The samplers that pycisTopic runs (lda,
-        tomotopy; RustMallet has the sampler of MALLET) with its settings, prior 50 / K, 0.1 and 150 sweeps, and
-        CollapsedGibbsLDA with the same ones; OnlineEMLDA with its defaults.
+cells   Planted accessible peaks: 1000 cells, 10 topics, counts set to one. The samplers that pycisTopic runs
+        (lda, tomotopy; RustMallet has that of MALLET) with its settings, priors 50 / K and 0.1 and 150
+        sweeps, and CollapsedGibbsLDA with the same ones; OnlineEMLDA with its defaults.
 text    KOS with 100 topics; every library with its defaults.
 number  Criteria for several numbers of topics of OnlineEMLDA, on the cells.
 
-Seconds are those of the processor, of the call that trains, in one thread (set OMP_NUM_THREADS=1). Libraries take
-turns, seed by seed. All models are scored by the same document completion of held-out documents, with their topics
-and prior. Similarity is the mean cosine of matched topics and those that drew the cells. An interrupted study goes
-on behind its last complete run. gibbs_peers_*.csv go to benchmarks/output/, or with --update to doc/benchmarks/.
+Seconds are those of the processor, of the call that trains, in one thread (set OMP_NUM_THREADS=1). Libraries
+take turns, seed by seed. All models are scored by the same document completion of held-out documents, with
+their topics and prior. Similarity is the mean cosine of matched topics and those that drew the cells. An
+interrupted study goes on behind its last complete run. gibbs_peers_*.csv go to benchmarks/output/, or with
+--update to doc/benchmarks/. Needs the packages of PEERS.
 """
 
 import importlib.metadata
@@ -165,6 +166,7 @@ HEADS = {
     "text": ["model", "seconds of training", "score, nats per word"],
     "number": ["topics", "score, nats per word", "Arun et al. 2010", "Cao et al. 2009"],
 }
+MEASURES = {"cells": ["score", "similarity"], "text": ["score"], "number": ["score", "arun", "cao"]}
 
 
 def measure(study, part):
@@ -214,23 +216,22 @@ def add(study, row):
 
 def write_tables(study):
     """Medians of seconds and means of the rest, over seeds."""
-    runs = {tuple(json.loads(run)): row for run, row in study.cache.rows.items()}
     for part, head in HEADS.items():
         names = MODELS.get(part) or [f"OnlineEMLDA {n_components}" for n_components in NUMBERS]
-        rows = []
-        for name in names:
-            found = [row for (of_part, of_name, _), row in runs.items() if (of_part, of_name) == (part, name)]
-            if not found:
-                continue
-            means = {key: np.mean([row[key] for row in found]) for key in found[0] if key not in ("run", "version")}
-            if part == "number":
-                cells = [name.split()[1], *(f"{means[key]:.4f}" for key in ("score", "arun", "cao"))]
-            else:
-                seconds = np.median([row["seconds"] for row in found])
-                others = [f"{means[key]:.4f}" for key in ("score", "similarity") if key in means]
-                cells = [name, f"{seconds:.1f}", *others]
-            rows.append(cells)
-        study.write(part, head, rows)
+        runs = [
+            [study.cache.rows.get(json.dumps([part, name, seed])) for seed in range(SEEDS[part])]
+            for name in names
+        ]
+        study.write(
+            part, head, [cells_of(part, name, found) for name, found in zip(names, runs) if all(found)]
+        )
+
+
+def cells_of(part, name, runs):
+    means = [f"{np.mean([run[key] for run in runs]):.4f}" for key in MEASURES[part]]
+    if part == "number":
+        return [name.split()[1], *means]
+    return [name, f"{np.median([run['seconds'] for run in runs]):.1f}", *means]
 
 
 def main():
