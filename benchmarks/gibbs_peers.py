@@ -5,7 +5,8 @@
 cells   Planted accessible peaks: 1000 cells, 10 topics, counts set to one. The samplers that pycisTopic runs
         (lda, tomotopy; RustMallet has that of MALLET) with its settings, priors 50 / K and 0.1 and 150
         sweeps, and CollapsedGibbsLDA with the same ones; OnlineEMLDA with its defaults.
-text    KOS with 100 topics; every library with its defaults.
+text    KOS with 100 topics; every library with its defaults, CollapsedGibbsLDA with learned priors and the
+        1000 sweeps of the others.
 number  Criteria for several numbers of topics of OnlineEMLDA, on the cells.
 
 Seconds are those of the processor, of the call that trains, in one thread (set OMP_NUM_THREADS=1). Libraries
@@ -157,7 +158,15 @@ MODELS = {
     "text": {
         "topica": (of_topica, {"num_topics": TEXT_TOPICS}),
         "RustMallet": (of_pyrmallet, {"num_topics": TEXT_TOPICS}),
-        "CollapsedGibbsLDA": (of_ours(CollapsedGibbsLDA), {"n_components": TEXT_TOPICS}),
+        "CollapsedGibbsLDA": (
+            of_ours(CollapsedGibbsLDA),
+            {
+                "n_components": TEXT_TOPICS,
+                "doc_topic_prior": "auto",
+                "topic_word_prior": "auto",
+                "max_iter": 1000,
+            },
+        ),
         "OnlineEMLDA": (of_ours(OnlineEMLDA), {"n_components": TEXT_TOPICS}),
     },
 }
