@@ -97,20 +97,20 @@ def seed_prior(
     Parameters
     ----------
     groups : mapping of names or topics to words
-        Groups of words. Each key is a name or the number of a topic. Names get the lowest topics that no
-        number claims, in the order of the mapping. A word may be in several groups.
+        Groups of words. Each key is a name or the number of a topic. Named groups take the lowest topics that
+        are not keys, in the order of the mapping. A word may be in several groups.
     feature_names : sequence of str
         Words of the columns, such as ``vectorizer.get_feature_names_out()``.
     n_components : int
         Number of topics, at least one per group. Topics without a group are learned as usual.
     weight : float, default=150.0
-        Dirichlet parameter of a word in the topic of its group, > 0, added to base if that is a number. It
-        acts like this number of tokens of the word in the topic. Small weights do not hold frequent words;
-        large weights crowd out the other words of the topic.
+        Dirichlet parameter of a word in the topic of its group, > 0, added to base if base is given. It acts
+        like this number of tokens of the word in the topic. With small weights, frequent words may move to
+        other topics. Large weights crowd out the other words of the topic.
     base : float or None, default=None
         Dirichlet parameter of all other entries, > 0. If None, the default of the estimator.
     missing : {'error', 'ignore'}, default='error'
-        Whether words that feature_names lacks raise an error or are ignored.
+        Whether to raise an error for words that are not in feature_names, or to ignore them.
 
     Returns
     -------

@@ -137,7 +137,7 @@ def failing_at(n, kind=OSError):
 def test_checkpoints_of_other_models_or_documents_are_refused(tmp_path):
     files = {"checkpoint": f"file://{tmp_path}/a", "checkpoint_every": 4}
     here(X=X[:1000], **files)
-    with pytest.raises(ValueError, match="set resume=True to continue"):
+    with pytest.raises(ValueError, match="Set resume=True to continue"):
         here(X=X[:1000], **files)
     with pytest.raises(ValueError, match="another model: parameter batch_size is 120 there and 50 here"):
         here(clone(MODEL).set_params(batch_size=50), X[:1000], resume=True, **files)
@@ -159,7 +159,7 @@ def test_checkpoints_of_other_models_or_documents_are_refused(tmp_path):
 def test_what_has_no_files_yet_is_an_empty_folder():
     pytest.importorskip("fsspec")
     assert Folder("memory://there-is-none").names() == []
-    with pytest.raises(ValueError, match="give checkpoint"):
+    with pytest.raises(ValueError, match="Set checkpoint"):
         here(X=X[:10], resume=True)
 
 
@@ -175,15 +175,17 @@ def test_a_folder_for_a_while_is_new_and_only_its_files_are_removed(tmp_path):
     assert [path.name for path in (tmp_path / "scratch").rglob("*")] == ["sub", "thesis.txt"]
 
 
-def test_names_of_words_are_not_sent_to_tasks(tmp_path):
-    """As in plain fit, they are not learned from a corpus; a model that has them keeps them."""
+def test_names_of_words_are_those_of_the_corpus_and_not_sent_to_tasks(tmp_path):
     names = [f"w{i}" for i in range(25)]
     corpus = save_corpus(tmp_path / "named", X[:500], feature_names=names)
     model = DaskTopicModel(MODEL, client=False, **LANES).fit(corpus)
-    assert_same_state(state(model.estimator_), state(here(X=X[:500])))
-    model.estimator_.feature_names_in_ = np.array(names, dtype=object)
+    assert_same_state(state(model.estimator_), state(here(X=X[:500]).set_feature_names(names)))
     assert not hasattr(model._in_tasks(model.estimator_, _cluster.Here()), "feature_names_in_")
     assert list(model.partial_fit(corpus).estimator_.feature_names_in_) == names
+    other = save_corpus(tmp_path / "other", X[:500], feature_names=names[::-1])
+    with pytest.raises(ValueError, match="X has 'w24' in column 0, where the topics have 'w0'"):
+        model.partial_fit(other)
+    assert list(model.fit(other).estimator_.feature_names_in_) == names[::-1]
 
 
 def test_lanes_may_lack_documents():
@@ -216,8 +218,8 @@ def test_it_is_an_estimator():
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (CollapsedGibbsLDA(n_shards=2), "must be OnlineEMLDA, .* or HybridHDP. Take OnlineEMLDA instead"),
-        (DirectAssignmentHDP(), "Take HybridHDP"),
+        (CollapsedGibbsLDA(n_shards=2), "must be OnlineEMLDA, .* or HybridHDP. Use OnlineEMLDA instead"),
+        (DirectAssignmentHDP(), "Use HybridHDP"),
         (OnlineEMLDA(boost=True), "boost"),
     ],
 )
@@ -227,13 +229,15 @@ def test_what_has_no_rule_is_refused(estimator, message):
 
 
 def test_what_is_no_client_or_no_list_of_blocks_is_named(client):
-    with pytest.raises(ValueError, match=r"client='tcp://there:8786': a dask.distributed.Client, None"):
+    with pytest.raises(
+        ValueError, match=r"client='tcp://there:8786' is invalid: must be a dask.distributed.Client, None"
+    ):
         DaskTopicModel(MODEL, client="tcp://there:8786").fit(X)
     closed = distributed.Client(client.scheduler.address, set_as_default=False)
     closed.close()
     with pytest.raises(ValueError, match="the client is closed"):
         DaskTopicModel(MODEL, client=closed).fit(X)
-    with pytest.raises(TypeError, match=r"X is a Delayed.*; .* a list of delayed matrices is allowed"):
+    with pytest.raises(TypeError, match=r"X is a Delayed.*; must be .* a list of delayed matrices"):
         DaskTopicModel(MODEL, **LANES).fit(dask.delayed(X))
     fitted = DaskTopicModel(MODEL, client=False, **LANES).fit(X)
     bag = pytest.importorskip("dask.bag")

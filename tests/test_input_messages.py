@@ -313,7 +313,9 @@ def test_limit_of_the_number_of_topics_that_was_reached_is_warned_of(estimator):
     bars = make_bars(200, random_state=0).data
     limited = estimator(n_components=3, random_state=0)
     (message,) = warnings_of(limited.fit, bars, TopicLimitWarning)
-    assert f"{estimator.__name__} finds that n_components=3 topics" in message
+    assert (
+        f"{estimator.__name__} finds that the largest possible number of topics, n_components=3," in message
+    )
     assert limited.n_components_ == 3
     # One topic is no question; nor are three where the posterior is of fewer.
     assert not warnings_of(estimator(n_components=1).fit, bars, TopicLimitWarning)

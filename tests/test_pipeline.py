@@ -78,7 +78,7 @@ def test_counts_in_the_place_of_texts_are_named(texts):
     train, *_ = texts
     pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(2, max_iter=1, random_state=0)).fit(train)
     with pytest.raises(
-        ValueError, match=r"begins with a CountVectorizer, which takes texts: .* pipeline\[-1\]"
+        ValueError, match=r"begins with a CountVectorizer, which takes texts. .* pipeline\[-1\]"
     ):
         perplexity(pipe, pipe[0].transform(train))
 

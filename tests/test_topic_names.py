@@ -69,17 +69,17 @@ def test_a_dict_names_some_topics_and_leaves_the_others(lda):
 @pytest.mark.parametrize(
     ("names", "error", "message"),
     [
-        (NAMES[:3], ValueError, "names has 3 entries, but the model has 4 topics; give a dict"),
+        (NAMES[:3], ValueError, "names has 3 entries, but the model has 4 topics. Pass a dict"),
         ([*NAMES[:3], "left"], ValueError, "names has 'left' for two topics"),
         ({0: "bottom"}, ValueError, "names has 'bottom' for two topics"),
         ([*NAMES[:3], " "], ValueError, "names has ' ' for topic 3; a name needs visible characters"),
-        ([*NAMES[:3], None], TypeError, "names has None for topic 3; strings are allowed"),
+        ([*NAMES[:3], None], TypeError, "names has None for topic 3; must be a string"),
         ({4: "more"}, ValueError, "a name for topic 4; the model has topics 0 to 3"),
         ({True: "more"}, ValueError, "a name for topic True"),
         ({-1: "more"}, ValueError, "a name for topic -1"),
         ("left", TypeError, "names is a str"),
         (None, TypeError, "names is a NoneType"),
-        ({0: "onlineemlda3"}, ValueError, "so is topic 3 called without a name"),
+        ({0: "onlineemlda3"}, ValueError, "the default name of topic 3"),
         ({0: "a\ud800"}, ValueError, r"names has 'a\\ud800', which contains a lone surrogate"),
     ],
 )

@@ -25,6 +25,7 @@ from sktopic._estimators._fitted_state import (
     set_fitted,
 )
 from sktopic._estimators._topic_names import check_pairs
+from sktopic._estimators._vocabulary import NAMES, checked_feature_names
 from sktopic._runtime._array_archive import DAMAGED, ArrayArchive, write_archive
 from sktopic._runtime._attributes import attributes_of
 from sktopic._runtime._files import write_file
@@ -32,8 +33,8 @@ from sktopic._runtime._files import write_file
 # After the first release, the number increases with each change of the format.
 FORMAT = "sktopic model 1"
 KEYS = {"format", "class", "version", "parameters", "fitted", "feature_names", "topic_names", "output"}
-# Attributes that scikit-learn sets: the names of features and the container of set_output.
-NAMES, OUTPUT = "feature_names_in_", "_sklearn_output_config"
+# Attribute that scikit-learn sets: the container of set_output.
+OUTPUT = "_sklearn_output_config"
 # Callbacks belong to the training process. Users set the names of topics.
 CALLBACKS, TOPIC_NAMES = "_skl_callbacks", "_topic_names"
 CONTAINERS = "default", "pandas", "polars"
@@ -99,7 +100,7 @@ def _described(model):
     """Return the header and the arrays of a model."""
     cls, attributes = type(model), attributes_of(model)
     if getattr(sktopic, cls.__name__, None) is not cls:  # `load` would not know it
-        raise TypeError(f"{cls.__name__} is not a class of sktopic: only those can be stored")
+        raise TypeError(f"{cls.__name__} is not a class of sktopic: only classes of sktopic can be stored")
     names = cls._get_param_names()
     unknown = attributes.keys() - FITTED - {*names, OUTPUT, CALLBACKS}
     if unknown:
@@ -167,8 +168,8 @@ def _encoded(value):
             key, position = state["state"]["key"].tolist(), state["state"]["pos"]
             return {"random_state": [key, position, state["has_gauss"], state["gauss"]]}
     raise TypeError(
-        f"it is a {kind.__name__}; None, numbers, strings, lists and tuples of these, arrays and sparse "
-        "matrices of numbers and a RandomState over MT19937, the default, are allowed"
+        f"it is a {kind.__name__}; it must be None, a number, a string, a list or tuple of these, "
+        "an array or sparse matrix of numbers, or a RandomState with MT19937 (the default)"
     )
 
 
@@ -178,11 +179,11 @@ def _encoded(value):
 def _model_of(archive, classes, mapped, verify):
     header = archive.header
     if header.get("format") != FORMAT:
-        raise ValueError(f"its format is {header.get('format')!r:.40}, and this version reads {FORMAT!r}")
+        raise ValueError(f"its format is {header.get('format')!r:.40}, but this version reads {FORMAT!r}")
     _check_names("its header", header, KEYS)
     name, parameters = header["class"], header["parameters"]
     if type(name) is not str or name not in classes:
-        raise ValueError(f"its class {name!r:.80} is unknown; known are {', '.join(sorted(classes))}")
+        raise ValueError(f"its class {name!r:.80} is unknown; known classes are {', '.join(sorted(classes))}")
     cls = classes[name]
     _check_names(f"parameters of {name}", parameters, {*cls._get_param_names()})
     kind = cls._state_class
@@ -224,7 +225,7 @@ def _check_names(what, found, wanted, optional=frozenset()):
     unlike = sorted((found.keys() ^ wanted) - (optional - found.keys()))
     if unlike:
         few = ", ".join(f"{name!r:.40}" for name in unlike[:5])
-        raise ValueError(f"{what}: missing or unknown are {few}")
+        raise ValueError(f"{what}: missing or unknown: {few}")
 
 
 def _parts(encoded):
@@ -239,7 +240,7 @@ def _parameter(archive, name, encoded):
         stored = f"parameters/{name}{part}"
         dtype = archive.declared[stored].dtype
         if dtype not in DTYPES:
-            raise ValueError(f"the array {stored} is of {dtype!r:.40}, where numbers are allowed")
+            raise ValueError(f"the array {stored} has dtype {dtype!r:.40}; only numbers are allowed")
         arrays.append(archive.array(stored, DTYPES[dtype]))
     match encoded:
         case _ if not arrays:
@@ -266,7 +267,7 @@ def _set_names(model, header):
     container = header["output"]
     if container is not None:
         if container not in CONTAINERS:
-            raise ValueError(f"its output is {container!r:.40}; {', '.join(CONTAINERS)} are allowed")
+            raise ValueError(f"its output is {container!r:.40}; must be one of {', '.join(CONTAINERS)}")
         model.set_output(transform=container)
 
 
@@ -296,19 +297,6 @@ def _decoded(value):
         case _ if type(value) is not dict:
             return value
     raise ValueError(f"{value!r:.80} is not a tuple, a NumPy scalar or a RandomState")
-
-
-def checked_feature_names(names, n_features, parameter=NAMES):
-    """Return names as an object array; ValueError unless there is one string for each feature."""
-    try:
-        array = np.array(names, dtype=object)
-    except ValueError:  # of sequences of different sizes
-        array = np.empty(())
-    if array.ndim != 1 or not all(isinstance(name, str) for name in array):
-        raise ValueError(f"{parameter} is invalid: must be a list of strings, one for each feature.")
-    if len(array) != n_features:
-        raise ValueError(f"{parameter} has {len(array)} names, for {n_features!r:.40} features.")
-    return array
 
 
 # Digests

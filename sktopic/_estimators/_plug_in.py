@@ -7,10 +7,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
+from sktopic._documents._corpus import Corpus
 from sktopic._documents._input_messages import explaining
 from sktopic._documents._matrices import COUNT_TYPES, as_documents, check_counts, check_sparse_structure
 from sktopic._documents._sources import documents_of
 from sktopic._estimators._topic_model import TopicModel
+from sktopic._estimators._vocabulary import check_same_names
 from sktopic._runtime._surrogates import shown
 from sktopic._topics._prior import check_prior
 from sktopic._topics._topic_rows import TopicProbabilities
@@ -46,8 +48,8 @@ def after_pipeline(model, X):
         if hasattr(steps[0], "build_analyzer") and hasattr(X, "shape") and len(X.shape) == 2:
             raise ValueError(
                 f"X is a matrix ({type(X).__name__}), but the pipeline begins with a "
-                f"{type(steps[0]).__name__}, which takes texts: give these, or take the model alone, "
-                "pipeline[-1]."
+                f"{type(steps[0]).__name__}, which takes texts. Pass texts, or use the model "
+                "alone: pipeline[-1]."
             )
         X = steps.transform(X)
     return model, X
@@ -73,13 +75,14 @@ def word_names(known_names, feature_names, n_features):
     names = np.asarray(feature_names, dtype=object)
     if names.ndim == 0:  # for example a vectorizer, its vocabulary_ or X
         raise TypeError(
-            f"feature_names is a {type(feature_names).__name__}; a list of the {n_features} words in the "
-            "order of the columns is allowed, as get_feature_names_out() of a vectorizer gives."
+            f"feature_names is a {type(feature_names).__name__}; must be a list of the "
+            f"{n_features} words in the order of the columns, such as "
+            "vectorizer.get_feature_names_out()."
         )
     if names.shape != (n_features,):
         raise ValueError(
-            f"feature_names has shape {names.shape}; the topics have {n_features} words, so ({n_features},) "
-            "is allowed."
+            f"feature_names has shape {names.shape}; must be ({n_features},), because the topics "
+            f"have {n_features} words."
         )
     return names
 
@@ -103,19 +106,6 @@ def _text_columns(table):
     return np.asarray(columns, dtype=object)
 
 
-def check_same_names(names, others, whose):
-    """Raise ValueError if both names of columns are known and differ."""
-    if names is None or others is None or len(names) != len(others):
-        return
-    differ = np.flatnonzero(np.asarray(names) != np.asarray(others))
-    if len(differ):
-        i = differ[0]
-        raise ValueError(
-            f"{whose} has {others[i]!r} in column {i}, where the topics have {names[i]!r}; the same words in "
-            "the same order are allowed."
-        )
-
-
 def plug_in_topics(model_or_components):
     """Return the topics of a fitted estimator or of an array of components, a TopicProbabilities.
 
@@ -130,20 +120,23 @@ def plug_in_topics(model_or_components):
         check_is_fitted(model_or_components)
         if not hasattr(model_or_components, "components_"):
             raise TypeError(
-                f"model_or_components is a {type(model_or_components).__name__}, which has no components_; "
-                "give a topic model, a pipeline that ends in one, or an array of components."
+                f"model_or_components is a {type(model_or_components).__name__}, which has no "
+                "components_. Pass a topic model, a pipeline that ends in one, or an array of "
+                "components."
             )
         components = model_or_components.components_
     elif not hasattr(components, "__array__") and not isinstance(components, Sequence):
         raise TypeError(
-            f"model_or_components is a {type(components).__name__}; give a fitted scikit-learn estimator, or "
-            "the topics as an array of shape (n_components, n_features)."
+            f"model_or_components is a {type(components).__name__}. Pass a fitted scikit-learn "
+            "estimator, or the topics as an array of shape (n_components, n_features)."
         )
     components = check_array(components, dtype=np.float64, input_name="components")
     check_non_negative(components, "components")
     sums = components.sum(axis=1)
     if np.any(sums == 0):
-        raise ValueError(f"components has only zeros in row {int(np.argmin(sums))}; a topic needs some word.")
+        raise ValueError(
+            f"components has only zeros in row {int(np.argmin(sums))}; a topic needs at least one word."
+        )
     return TopicProbabilities.from_components(components / sums[:, None])
 
 
@@ -173,16 +166,18 @@ def plug_in_model(model_or_components, doc_topic_prior):
 def _prior(value, n_components):
     if value is None:
         raise ValueError(
-            "doc_topic_prior=None is allowed only with a fitted model that has doc_topic_prior_; "
-            "give a positive number or an array of shape (n_components,)."
+            "doc_topic_prior=None is allowed only with a fitted model that has doc_topic_prior_. "
+            "Pass a positive number or an array of shape (n_components,)."
         )
     if isinstance(value, str):
-        raise ValueError(f"doc_topic_prior={value!r}: a positive number or an array is allowed.")
+        raise ValueError(f"doc_topic_prior={value!r} is invalid: must be a positive number or an array.")
     return np.array(check_prior(value, n_components))
 
 
 def check_documents(X, topics, names=None):
     """Return the Documents of X over the vocabulary of the topics; names: those of its words, if known."""
+    if names is not None and isinstance(X, Corpus):
+        check_same_names(names, X.feature_names, "X")
     return documents_of(X, lambda block: _check_matrix(block, topics, names))
 
 

@@ -67,7 +67,7 @@ def load_docstrings(
     remove : tuple of str, default=("examples", "headers", "references")
         Parts to strip from the texts. The default leaves mostly prose; ``()`` leaves the texts unchanged.
 
-        - "examples": sections titled Examples, and doctest lines with their output elsewhere;
+        - "examples": sections titled Examples, and other doctest lines with their output;
         - "headers": section titles with their underlines, and signatures of compiled functions;
         - "references": sections titled References, and footnotes;
         - "see_also": sections titled See Also.

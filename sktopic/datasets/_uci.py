@@ -102,7 +102,7 @@ def fetch_bag_of_words(
       this corpus, so you may delete the downloaded files. A damaged corpus is rebuilt from them.
     - Several processes may call the function at once. A killed process may leave a folder whose name
       starts with a dot; you may delete it.
-    - The collection "pubmed" needs about 4 GB of memory and some minutes of parsing.
+    - The collection "pubmed" needs about 4 GB of memory and a few minutes of parsing.
 
     References
     ----------
