@@ -152,6 +152,7 @@ TABLES = {
     "defaults": defaults,
     "flagship": ["write_tables", "write_confirmed", "write_equal_time", "write_first_pass"],
     "g_ope": g_ope,
+    "gibbs_peers": ["write_tables"],
     "hdp_bound": ["write_tables"],
     "hdp_models": ["write_tables"],
     "hdp_topics": ["write_tables"],

@@ -58,6 +58,21 @@ def message_of(function, X):
 # Errors
 
 
+class Backed:
+    """What anndata reads from a file: a matrix that is no array."""
+
+    shape, dtype = COUNTS.shape, COUNTS.dtype
+
+    def to_memory(self):
+        return COUNTS
+
+
+class Cells(Backed):
+    """As an AnnData object."""
+
+    X, layers = COUNTS, {}
+
+
 @pytest.mark.parametrize("dtype", [object, str])
 def test_a_column_without_rows_is_refused_as_any_matrix_without_rows(dtype):
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
@@ -65,6 +80,8 @@ def test_a_column_without_rows_is_refused_as_any_matrix_without_rows(dtype):
 
 
 REFUSED = {
+    "AnnData": (Cells(), "X has cells of AnnData", "adata.X or adata.layers"),
+    "backed matrix": (Backed(), "X has rows in a file", "X.to_memory()"),
     "texts": (TEXTS, "X has texts", "make_pipeline(CountVectorizer(), model)"),
     "a text": (TEXTS[0], "X has texts", "make_pipeline(CountVectorizer(), model)"),
     "array of texts": (np.array(TEXTS), "X has texts", "make_pipeline(CountVectorizer(), model)"),

@@ -47,6 +47,8 @@ COUNTED = {
     "dicts": "put a DictVectorizer in front, make_pipeline(DictVectorizer(), model)",
     "(word, count) pairs": "gensim.matutils.corpus2csc(X, num_terms=...).T makes them",
     "sparse rows": "scipy.sparse.vstack(X) makes one matrix of them",
+    "cells of AnnData": "give its counts, such as adata.X or adata.layers['counts']",
+    "rows in a file": "X.to_memory() reads them, and save_corpus(path, X) makes a corpus on disk",
     "corpora on disk": "save_corpus(path, (block for corpus in X for block in corpus.blocks())) makes one",
     "rows of different lengths": "each column is a word, with 0 where a document lacks it",
 }
@@ -97,6 +99,8 @@ def _kind_of(X):
     """What X, of which no matrix of numbers could be made, has in their place: one of COUNTED, or None."""
     if isinstance(X, (str, bytes)):
         return "texts"
+    if hasattr(X, "to_memory"):  # of anndata: an AnnData object, or its backed matrix
+        return "cells of AnnData" if hasattr(X, "layers") else "rows in a file"
     if getattr(getattr(X, "dtype", None), "kind", "O") in "biufc":
         return None
     if hasattr(X, "columns"):  # iterating over a data frame would give the names of its columns

@@ -9,8 +9,11 @@ from sktopic.metrics._held_out import (
     perplexity,
     relative_score,
 )
+from sktopic.metrics._topic_number import arun_2010, cao_juan_2009
 
 __all__ = [
+    "arun_2010",
+    "cao_juan_2009",
     "coherence",
     "document_completion",
     "left_to_right",

@@ -72,7 +72,15 @@ def lost_by_table_indicators():
 
 def seconds_and_scores(*models):
     """Of training on KOS with 100 topics, and of its held-out words."""
-    found = [rows("peers_family", "kos", model)[0] for model in models]
+    return _seconds_and_scores(rows("peers_family", "kos", model)[0] for model in models)
+
+
+def seconds_and_scores_beside_gibbs_peers(*models):
+    """The same, of the libraries in Rust and of ours beside them."""
+    return _seconds_and_scores(rows("gibbs_peers_text", model)[0] for model in models)
+
+
+def _seconds_and_scores(found):
     return [
         figure
         for row in found

@@ -1,0 +1,103 @@
+"""Criteria for the number of topics against their definitions."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from sktopic.datasets import make_bars
+from sktopic.lda import OnlineEMLDA
+from sktopic.metrics import arun_2010, cao_juan_2009
+
+RNG = np.random.RandomState(0)
+COMPONENTS = RNG.dirichlet(np.full(12, 0.3), size=4)
+X = RNG.poisson(2.0, size=(9, 12))
+PROPORTIONS = RNG.dirichlet(np.full(4, 0.5), size=9)
+
+
+def arun_by_loops(components, X, proportions):
+    """As Arun et al. define it: singular values are roots of the eigenvalues of the products of topics."""
+    n_topics = len(components)
+    products = [[sum(p * q for p, q in zip(a, b)) for b in components] for a in components]
+    values = sorted((math.sqrt(value) for value in np.linalg.eigvalsh(products)), reverse=True)
+    tokens = [0.0] * n_topics
+    for counts, shares in zip(X, proportions):
+        for k in range(n_topics):
+            tokens[k] += sum(counts) * shares[k]
+    tokens.sort(reverse=True)
+    divergence = 0.0
+    for value, n in zip(values, tokens):
+        p, q = value / sum(values), n / sum(tokens)
+        divergence += p * math.log(p / q) + q * math.log(q / p)
+    return divergence
+
+
+def cao_juan_by_loops(components):
+    cosines = []
+    for a, b in combinations(components, 2):
+        product = sum(p * q for p, q in zip(a, b))
+        cosines.append(product / math.sqrt(sum(p * p for p in a) * sum(q * q for q in b)))
+    return sum(cosines) / len(cosines)
+
+
+def test_arun_is_its_definition():
+    expected = arun_by_loops(COMPONENTS, X, PROPORTIONS)
+    assert arun_2010(COMPONENTS, X, proportions=PROPORTIONS) == pytest.approx(expected, rel=1e-9)
+    scaled = arun_2010(COMPONENTS * 7, [X[:5], X[5:]], proportions=PROPORTIONS * X.sum(axis=1)[:, None])
+    assert scaled == pytest.approx(expected, rel=1e-9)
+
+
+def test_cao_juan_is_its_definition():
+    assert cao_juan_2009(COMPONENTS) == pytest.approx(cao_juan_by_loops(COMPONENTS), rel=1e-12)
+    assert cao_juan_2009(np.eye(3)) == 0.0
+    assert cao_juan_2009(np.ones((3, 5))) == pytest.approx(1.0)
+
+
+def test_arun_is_zero_for_topics_without_common_words_that_are_all_as_long():
+    """Their singular values are equal, and so are their tokens."""
+    assert arun_2010(np.eye(3), np.eye(3), proportions=np.eye(3)) == 0.0
+
+
+def test_arun_is_infinite_where_a_topic_has_no_tokens_or_no_singular_value():
+    only_two = np.eye(3)[[0, 1, 1]]
+    assert arun_2010(np.eye(3), np.eye(3), proportions=only_two) == math.inf
+    assert arun_2010(np.ones((3, 2)), np.ones((3, 2)), proportions=np.eye(3)) == math.inf
+
+
+def test_criteria_read_models_and_pipelines():
+    texts = ["cat dog cat", "dog cat", "sun sky sky", "sky sun"]
+    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(2, random_state=0)).fit(texts)
+    theta, counts = pipe.transform(texts), pipe[0].transform(texts).toarray()
+    expected = arun_by_loops(pipe[-1].components_, counts, theta)
+    assert arun_2010(pipe, texts, proportions=theta) == pytest.approx(expected)
+    assert cao_juan_2009(pipe) == pytest.approx(cao_juan_by_loops(pipe[-1].components_))
+
+
+@pytest.mark.parametrize("criterion", [arun_2010, cao_juan_2009])
+def test_criteria_are_no_scorers(criterion):
+    """Lower is better, so a search would choose the worst model."""
+    search = GridSearchCV(OnlineEMLDA(3), {"n_components": [2, 3]}, scoring=criterion, error_score="raise")
+    with pytest.raises(TypeError, match=criterion.__name__):
+        search.fit(make_bars(20, random_state=0).data)
+
+
+def test_what_the_criteria_refuse():
+    for refused, message in (
+        (lambda: cao_juan_2009(COMPONENTS[:1]), "at least two topics"),
+        (lambda: cao_juan_2009(-COMPONENTS), "Negative values in data passed to components"),
+        (lambda: arun_2010(COMPONENTS[:1], X, proportions=PROPORTIONS[:, :1]), "at least two topics"),
+        (lambda: arun_2010(COMPONENTS, X, proportions=PROPORTIONS.T), r"so \(9, 4\) is allowed"),
+        (lambda: arun_2010(COMPONENTS, X, proportions=PROPORTIONS[0]), "Expected 2D array"),
+        (lambda: arun_2010(COMPONENTS, X, proportions=-PROPORTIONS), "Negative values .* proportions"),
+        (lambda: arun_2010(COMPONENTS, X, proportions=PROPORTIONS * np.nan), "proportions contains NaN"),
+        (lambda: arun_2010(COMPONENTS, 0 * X, proportions=PROPORTIONS), "no document with both"),
+        (lambda: arun_2010(COMPONENTS, X, proportions=0 * PROPORTIONS), "no document with both"),
+        (lambda: arun_2010(COMPONENTS, X[:, 1:], proportions=PROPORTIONS), "X has 11 features"),
+        (lambda: arun_2010(COMPONENTS, -X, proportions=PROPORTIONS), "Negative values in data passed to"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            refused()
