@@ -349,10 +349,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def topic_names_(self) -> NDArray[np.object_]:
         """Names of the topics, ndarray of str of shape (n_components_,); only if topics were named."""
         if not self._topic_names:
-            raise AttributeError(
-                f"this {type(self).__name__} has no topic_names_. Name topics with "
-                "sktopic.inspection.name_topics."
-            )
+            owner = type(self).__name__
+            raise AttributeError(f"this {owner} has no topic_names_: see sktopic.inspection.name_topics.")
         return self.get_feature_names_out()
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
