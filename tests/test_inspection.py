@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
+from sktopic import inspection
 from sktopic._runtime._arrays import largest
 from sktopic.datasets import make_bars
 from sktopic.inspection import (
@@ -215,6 +216,32 @@ def panels_of(ax, n_words):
             titles, words.reshape(n_topics, n_words), numbers.reshape(n_topics, 2), parts
         )
     ]
+
+
+def test_plots_return_axes_or_an_array_of_them(plt, bars, lda):
+    pytest.importorskip("pandas")
+    filtered = DegenerateDirichletLDA(n_components=3, random_state=0).fit(bars)
+    late = np.arange(60) % 2
+    of_panels = {  # several of them
+        "plot_n_components": lambda: plot_n_components(filtered),
+        "plot_topics_over_time": lambda: inspection.plot_topics_over_time(
+            inspection.topics_over_time(lda, bars, late)
+        ),
+    }
+    of_one = {
+        "plot_effects": lambda: inspection.plot_effects(
+            inspection.estimate_effect(lda, bars, late, n_samples=2)
+        ),
+        "plot_scores": lambda: plot_scores([1], [-1]),
+        "plot_topic_dendrogram": lambda: plot_topic_dendrogram(lda),
+        "plot_topic_similarity": lambda: plot_topic_similarity(lda),
+        "plot_topics": lambda: plot_topics(lda),
+    }
+    assert {name for name in inspection.__all__ if name.startswith("plot_")} == of_panels.keys() | of_one
+    assert all(isinstance(plot(), plt.Axes) for plot in of_one.values())
+    for plot in of_panels.values():
+        axes = plot()
+        assert axes.ndim == 1 and all(isinstance(ax, plt.Axes) for ax in axes)
 
 
 def test_plot_topics_shows_the_words_and_their_probabilities(plt):
