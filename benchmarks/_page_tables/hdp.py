@@ -6,7 +6,7 @@ import re
 import sktopic.hdp
 import sktopic.lda
 
-from .formats import NONE, bracketed, fixed, significant, spread, whole, with_range
+from .formats import NONE, bracketed, fixed, significant, spread, whole
 from .shapes import cell, columns, pivot, plain, read, select, wide
 
 START = "topics at the start (or at most)"
@@ -55,16 +55,6 @@ def models():
     return [{**row, "passes": passes(row["model"])} for row in ours]
 
 
-def gained(found):
-    """Of "0.1 (0.0 to 0.2)"."""
-    return with_range(*found.rstrip(")").partition(" (")[::2], sign=True)
-
-
-def ends():
-    """Of each chain, at the end of its half hour."""
-    return {row["topics at the start"]: row for row in read("hybrid_hdp_starts")}.values()
-
-
 def highest_bounds():
     """Of the two seeds, the one with the higher bound."""
     best = {}
@@ -105,44 +95,12 @@ TABLES = {
             significant, "million draws a second", "times as fast as the dense one = times as fast as dense"
         ),
     ),
-    "hdp_race": select(
-        "hybrid_hdp_race",
-        plain("corpus", "peer")
-        | columns(fixed, "its last score = peer's last score")
-        | columns(significant, "its seconds", "HybridHDP's seconds to that = HybridHDP's seconds to it")
-        | columns(significant, "times as fast = ratio", digits=1),
-        lambda row: row["HybridHDP's largest number of topics"] == "100",
-    ),
-    "hdp_starts": select(
-        ends,
-        plain("topics at the start", "topics after half an hour = topics") | columns(fixed, "score"),
-    ),
     "hdp_online_em": pivot(
         "online_em_hdp",
         plain("log-perplexity (topics) = method"),
         "corpus",
         lambda row: f"{fixed(row['log-perplexity, nats per word'])} ({spread(row['topics at the end'])})",
         ["synthetic", "KOS", "Reuters", "20 Newsgroups", "NIPS", "arXiv"],
-    ),
-    "hdp_bound": select(
-        "split_merge_hdp_bound",
-        plain("corpus", "topic_word_prior", "moves", "topics at the start")
-        | columns(fixed, f"bound = {BOUND}", "score = held-out score, nats per word")
-        | plain("topics in use"),
-    ),
-    "hdp_weights": pivot(
-        "split_merge_hdp_weights",
-        plain("corpus", "topics"),
-        "method",
-        cell(str, "milliseconds"),
-        {name: f"{name}, milliseconds" for name in ("fixed point", "L-BFGS")},
-    ),
-    "hdp_steps": select(
-        "split_merge_hdp_steps",
-        plain("corpus", "topics")
-        | columns(significant, "milliseconds for 200 documents")
-        | columns(significant, "dense NumPy, times as slow = NumPy, dense, over that")
-        | columns(significant, "sparse NumPy, times as slow = NumPy, sparse, over that"),
     ),
     "hdp_bars": pivot(
         "split_merge_hdp_bars",
@@ -159,20 +117,6 @@ TABLES = {
         | plain("topics in use = topics in use, by seed", "seconds")
         | columns(significant, "documents read = documents seen"),
     ),
-    "hdp_topics_agreement": select(
-        "hdp_topics_agreement",
-        plain("corpus", "method", "runs")
-        | {
-            "topics that hold 99 %": cell("{} to {}".format, "fewest topics that hold 99 %", "most"),
-            "scores": lambda row: f"{fixed(row['lowest score'])} to {fixed(row['highest'])}",
-        },
-    ),
-    "hdp_topics_beside": select(
-        "hdp_topics_beside",
-        plain("corpus", "topics at the start", "topics found")
-        | columns(gained, "score gained = score less that with so many given")
-        | columns(fixed, "times as long = seconds over its seconds", digits=1),
-    ),
     "hdp_bound_texts": select(
         highest_bounds,
         plain("topics", "at the start = number at the start", "in the end = at the end")
@@ -182,5 +126,4 @@ TABLES = {
     ),
 }
 
-for _name in ("hdp_topics_learned", "hdp_topics_fixed"):
-    TABLES[_name] = wide(_name, columns(whole, "topics at most"), bracketed)
+TABLES["hdp_topics_learned"] = wide("hdp_topics_learned", columns(whole, "topics at most"), bracketed)

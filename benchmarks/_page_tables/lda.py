@@ -117,20 +117,6 @@ TABLES = {
         | columns(of_three, "KOS = kos", "Reuters = reuters21578"),
         moves_something,
     ),
-    "lda_passes": select(
-        "online_em_passes",
-        plain("corpus", "method", "measured = nats per word")
-        | columns(fixed, *(f"after pass {n}" for n in "1234")),
-        with_cells(topics="32"),
-    ),
-    "lda_common": pivot(
-        "online_em_common",
-        plain("method"),
-        "corpus",
-        cell(supported, "less G-OEM", *INTERVAL, sign=True),
-        {name: f"{name}, less G-OEM" for name in ("KOS", "Reuters")},
-        lambda row: row["method"] != "G-OEM",
-    ),
     "lda_npmi": coherence_by_method,
     "lda_time": wide("online_em_time", plain(SECONDS), significant),
     "seeds": select(

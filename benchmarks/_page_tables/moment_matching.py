@@ -29,15 +29,6 @@ def evidence():
     return [*head, "lost by the filter"], rows
 
 
-def largest_topics():
-    """The five largest topics of DDM with the defaults."""
-    return [
-        row
-        for name in ("reuters21578", "nips_uci")
-        for row in read("moment_matching_words", {"corpus": name, "model": "DDM", "settings": "default"})[:5]
-    ]
-
-
 def of_most_topics(table):
     """Rows of the largest number of topics that was given, for each corpus."""
     most, rows = {}, read(table)
@@ -88,13 +79,6 @@ TABLES = {
         {n: f"of {n}" for n in ("1", "2", "3", "5", "10")},
         by=lambda row: row["model"],
     ),
-    "matching_kernel": select(
-        "moment_matching_kernel",
-        plain("model", "second moment")
-        | columns(significant, "microseconds a token", "NumPy in place", "NumPy by moments"),
-        with_cells(words="Reuters, after 300000 tokens"),
-    ),
-    "matching_words": select(largest_topics, plain("corpus") | columns(fixed, "share") | plain("words")),
     "matching_text": pivot(
         lambda: of_most_topics("moment_matching_text"),
         plain("score (topics, seconds) = model"),

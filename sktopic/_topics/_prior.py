@@ -30,7 +30,7 @@ LEAST_SHARE = 0.01
 LEARNED = ("auto", "auto-symmetric")
 
 
-# Measured over five corpora at 20, 100 and 1000 topics: see doc/research/benchmarks.rst.
+# Measured over five corpora at 20, 100 and 1000 topics: see doc/research/defaults.rst.
 def default_prior(n_components):
     """The default Dirichlet parameter of topic proportions: n_components ** -0.55."""
     return n_components**-0.55

@@ -134,10 +134,19 @@ class Passes:
 
 def fit_minibatches(run: Run, documents, passes: Passes, tasks: FitTasks, evaluate: Callable | None):
     """Train on all documents, pass after pass; evaluate : function that returns a held-out score, or None."""
-    begin_passes(run, documents, passes, evaluate)
-    for epoch in range(passes.max_iter):
+
+    def train(epoch):
         earlier_share = 1.0 if epoch > 0 and run.method.averages else 0.0
         pass_minibatches(run, documents, passes, tasks, epoch, earlier_share)
+
+    make_passes(run, documents, passes, tasks, evaluate, train)
+
+
+def make_passes(run: Run, documents, passes: Passes, tasks: FitTasks, evaluate, train: Callable):
+    """Call train(epoch) for each pass, until the score no longer rises or a callback ends training."""
+    begin_passes(run, documents, passes, evaluate)
+    for epoch in range(passes.max_iter):
+        train(epoch)
         stop = end_pass(run, epoch)
         if tasks.end_epoch() or stop:
             break

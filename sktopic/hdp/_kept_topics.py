@@ -26,8 +26,7 @@ from sktopic._topics._word_counts import WordCounts
 from sktopic._training._minibatches import (
     FIT_KEY,
     LONG_WORK,
-    begin_passes,
-    end_pass,
+    make_passes,
     next_update,
     pass_minibatches,
     train_on_batch,
@@ -88,8 +87,8 @@ def fit_kept_topics(run, documents, passes, tasks, evaluate):
     kept = KeptCorpus(MatrixDocuments(X), CorpusChain(X))
     with training.changing(), training.complete_or_undone(waits=True):
         training.state = with_expected_topics(method, training.state, kept.chain.lengths())
-    begin_passes(run, kept.documents, passes, evaluate)
-    for epoch in range(passes.max_iter):
+
+    def train(epoch):
         if epoch == 0 or kept.chain.is_complete:
             visit_all(run, kept, passes, tasks, epoch)
         else:  # a callback has ended the first pass
@@ -97,10 +96,8 @@ def fit_kept_topics(run, documents, passes, tasks, evaluate):
         if epoch + 1 < passes.max_iter and kept.chain.is_complete:
             with training.changing(), training.complete_or_undone(waits=False):
                 training.state = after_pass(method, training.state, kept, epoch + 1, passes.max_iter)
-        stop = end_pass(run, epoch)
-        if tasks.end_epoch() or stop:
-            break
-    tasks.end()
+
+    make_passes(run, kept.documents, passes, tasks, evaluate, train)
 
 
 def visit_all(run, kept, passes, tasks, epoch):

@@ -14,18 +14,6 @@ def sweeps(corpus):
         yield burn_in, averaged, int(rate), float(faster), float(change), float(lowest)
 
 
-def fastest_near_the_defaults():
-    near = (row for row in sweeps("arxiv_0") if row[5] >= -0.003)
-    burn_in, averaged, rate, faster, *_ = max(near, key=lambda row: row[2])
-    return [burn_in, averaged, rounded(faster), f"{round(rate, -3):,}"]
-
-
-def best_of_50_000_documents_a_second():
-    fast = (row for row in sweeps("arxiv_0") if row[2] >= 50_000)
-    burn_in, averaged, *_, change, _ = max(fast, key=lambda row: row[4])
-    return [f"{-change:.3f}", burn_in, averaged]
-
-
 def with_sweeps(*settings):
     """How fast each setting is, and the least and largest change of score over the corpora."""
     figures = []
@@ -60,17 +48,6 @@ def copies_on_corpora():
     assert all(float(row["95 percent interval from"]) <= 0.0 <= float(row["to"]) for row in found)
     most = max(float(row["share of documents that are repeated in a batch"]) for row in found)
     return [f"{np.ceil(1000 * most) / 10:.1f}"]
-
-
-def of_features(*columns):
-    """Of each kind, in the order of the sentence."""
-    kinds = "OnlineEMLDA", "TruncatedSVD of tf-idf", "NMF of tf-idf", "scikit-learn's LDA, online"
-    return [rows("classifier", kind)[0][column] for kind in kinds for column in columns]
-
-
-def of_all_words():
-    (row,) = rows("classifier", "tf-idf of all words")
-    return [row["accuracy"], row["log loss"]]
 
 
 def peer(measure, name, column, topics="100"):
@@ -126,31 +103,10 @@ SENTENCES = [
         best_accuracy_and_all_words,
     ),
     (
-        "is ``transform_burn_in={}`` and ``transform_sweeps={}``. It is {} times as fast, at {} documents/s",
-        fastest_near_the_defaults,
-    ),
-    (
-        "50,000 documents/s cost {} nats there, with ``transform_burn_in={}`` and ``transform_sweeps={}``.",
-        best_of_50_000_documents_a_second,
-    ),
-    (
         "2 is {} times as fast at {} to {} nats, 1 is {} times as fast at {} to {}.",
         with_sweeps,
         ("4", "2"),
         ("4", "1"),
     ),
     ("10 and 20 gain {} to {} nats, at {} times the speed.", with_more_sweeps),
-    (
-        "have the best accuracy, {}, and log loss, {}. TruncatedSVD has {} and {}, NMF {} and {}, and "
-        "scikit-learn's online LDA {} and {}.",
-        of_features,
-        "accuracy",
-        "log loss",
-    ),
-    ("have better accuracy, {}, and about the same log loss, {}.", of_all_words),
-    (
-        "The topics took {} seconds, against {} for TruncatedSVD, {} for NMF and {} for scikit-learn's LDA.",
-        of_features,
-        "seconds of features",
-    ),
 ]

@@ -2,7 +2,7 @@
 
 from .lda_comparison import against_default, behind_at_equal_time
 from .moment_matching import one_pass_against_one_pass
-from .tables import moment_matching, over_default, rows, span
+from .tables import moment_matching, rows, span
 
 PAGE = "doc/guide/choose.rst"
 
@@ -36,6 +36,5 @@ SENTENCES = [
     ("With 100 topics it is {} to {} nats behind, most on arXiv.", cvb0_with_100_topics),
     ("from one pass over a stream, in {} microseconds per token.", moment_matching, "DDM"),
     ("with fewer approximations, in {} to {} microseconds per token.", moment_matching, "TDM"),
-    ("but takes {} times as long as the default.", over_default, "V-OEM++"),
     ("as one pass of the default, in {} to {} times the seconds.", seconds_of_one_pass),
 ]

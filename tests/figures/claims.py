@@ -1,6 +1,6 @@
 """Figures in sentences of doc/research/claims.rst."""
 
-from .lda_comparison import FEW, LOSS, moved
+from .lda_comparison import FEW
 from .tables import entry, rows
 
 PAGE = "doc/research/claims.rst"
@@ -21,11 +21,5 @@ SENTENCES = [
         "Five papers make {} claims: {} are confirmed here, {} refuted, {} undecided and {} not measured.",
         verdicts,
     ),
-    (
-        "costs SPLDA {} and {} nats on KOS and Reuters, and G-OEM {} and {}.",
-        moved,
-        *((method, "doc_topic_prior=G-OEM", LOSS) for method in ("SPLDA", "G-OEM")),
-    ),
     ("SPLDA is then ahead by {} and {} nats,", lead_of_splda),
-    ("OLDA loses {} and {} nats by that prior,", moved, ("OLDA", "doc_topic_prior=G-OEM", LOSS)),
 ]

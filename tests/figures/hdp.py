@@ -1,25 +1,9 @@
 """Figures in sentences of doc/research/hdp.rst."""
 
-import re
-
-from .tables import entry, first, in_time, lost_by_table_indicators, rounded, rows, span, values
+from .tables import entry, first, in_time, lost_by_table_indicators, rows, span, values
 from .which_hdp import topics_of_chains
 
 PAGE = "doc/research/hdp.rst"
-
-
-def seconds_of_hdps():
-    """Of KOS, from cells such as "-7.359 ± 0.002 (1 s)"."""
-    figures = []
-    for model in ("HybridHDP", "OnlineVariationalHDP"):
-        (row,) = rows("hdp_models", model)
-        score, seconds = re.fullmatch(r"(\S+).* \(([\d.]+) s\)", row["kos"]).groups()
-        figures += [f"{float(score):.2f}", seconds]
-    for model in ("HybridHDP", "OnlineEMLDA"):
-        columns = {"largest_number_of_topics": "1000", "batch_size": "100"}
-        (row,) = rows("hybrid_hdp_truncation", "kos", model, **columns)
-        figures += [f"{float(row['score']):.2f}", rounded(float(row["seconds of training"]))]
-    return figures
 
 
 def topics_of_bars(method):
@@ -28,11 +12,6 @@ def topics_of_bars(method):
     ends = [int(n) for cell in cells for n in cell.split()]
     assert len(ends) == 40
     return [str(n) for n in (min(ends), max(ends), ends.count(20))]
-
-
-def scores_on(corpus, *runs):
-    """Of (method, topics at the start)."""
-    return [f"{entry(f'split_merge_hdp_{corpus}', 'score', *run):.3f}" for run in runs]
 
 
 HYBRID = "HybridHDP", "HybridHDP, paper", "OnlineVariationalHDP"
@@ -82,17 +61,6 @@ def overtaken():
     corpora = "nips_uci", "enron_inbox"
     best = [max(in_time(c, m, "100") for m in BATCH_SAMPLERS) for c in corpora]
     return [f"{b - in_time(c, 'HybridHDP', '100'):.2f}" for b, c in zip(best, corpora)]
-
-
-def sparse_after_ten_seconds():
-    """Less dense; on KOS the sparse one is over by then."""
-    ahead = []
-    for corpus in HYBRID_CORPORA:
-        (row,) = rows("hybrid_hdp_time", corpus, "HybridHDP, sparse", **{"topics_given_(or_at_most)": "1000"})
-        ahead.append(
-            float(row["10 s"] or row["at the end"]) - in_time(corpus, "HybridHDP, dense", "1000", "10 s")
-        )
-    return span(ahead)
 
 
 def chains_from_starts():
@@ -188,32 +156,9 @@ SENTENCES = [
         lead_on_kos,
     ),
     (
-        "reaches {} nats per hidden word in {} s on one core, and :class:`OnlineVariationalHDP` {} in {} s. "
-        "In two passes with batches of 100 documents and at most 1,000 topics, :class:`HybridHDP` reaches {} "
-        "in {} s, and :class:`~sktopic.lda.OnlineEMLDA` {} in {} s.",
-        seconds_of_hdps,
-    ),
-    (
-        "with the choices of the paper they end with {} to {}, {} of them with exactly twenty.",
+        "With the choices of the paper they end with {} to {}, {} of them with exactly twenty.",
         topics_of_bars,
         "oHDP-SM, paper",
-    ),
-    (
-        "On NIPS, scores are {} from 100 topics and {} from 300 with moves, and {} from 300 and {} from "
-        "1,000 without.",
-        scores_on,
-        "nips",
-        ("oHDP-SM, paper", "100"),
-        ("oHDP-SM, paper", "300"),
-        ("oHDP", "300"),
-        ("oHDP", "1000"),
-    ),
-    (
-        "on arXiv abstracts are {} with moves, which still add topics, and {} with 300 topics without moves.",
-        scores_on,
-        "arxiv",
-        ("oHDP-SM, paper", "200"),
-        ("oHDP", "300"),
     ),
     (
         "ahead by {} to {} nats, except in batches of 1,000 documents. With these it is {} behind on NIPS, "
@@ -225,7 +170,6 @@ SENTENCES = [
         gains_by_truncation,
     ),
     ("in the end on NIPS and Enron, by {} and {} nats.", overtaken),
-    ("after ten seconds it is ahead on all corpora, by {} to {}.", sparse_after_ten_seconds),
     (
         "chains have {} to {} topics and scores within {} nats of each other (one chain each).",
         chains_from_starts,

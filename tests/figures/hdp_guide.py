@@ -3,7 +3,7 @@
 import re
 
 from .tables import rows
-from .which_hdp import chains_on_kos, moves_against_none
+from .which_hdp import chains_on_kos
 
 PAGE = "doc/guide/hdp.rst"
 
@@ -23,10 +23,6 @@ def moves_with_the_defaults():
 SENTENCES = [
     ("with its defaults finds {} and {} topics from two starts.", topics_of_two_starts),
     ("``topic_word_prior``, end with {} and {} topics.", chains_on_kos),
-    (
-        "by {} to {} nats than the same number of topics without moves. It takes {} to {} times the time",
-        moves_against_none,
-    ),
     (
         "With the defaults on KOS it gains {} nats and takes {} s instead of {} s.",
         moves_with_the_defaults,

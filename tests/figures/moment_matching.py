@@ -62,17 +62,6 @@ def text(corpus, model, settings="default", column=OWN, topics=None):
     return float(row[column])
 
 
-def lost_by_rate_two():
-    """Topics and scores on Reuters, with and without, and on 20 Newsgroups."""
-    for corpus in ("reuters21578", "20news"):
-        settings = ("default, rate 2", "default")
-        topics, scores = (
-            [text(corpus, "TDM", s, column) for s in settings] for column in ("topics found", OWN)
-        )
-        yield from (f"{n:.0f}" for n in topics[: 2 if corpus == "reuters21578" else 1])
-        yield f"{scores[1] - scores[0]:.3f}"
-
-
 def one_pass_against_one_pass():
     """Score and time of the basic model against those of online EM, up to a hundred topics and with 400."""
     gains, ratios = {}, {}
@@ -158,11 +147,6 @@ SENTENCES = [
     (
         "With the defaults, :class:`DegenerateDirichletLDA` finds about {} for 3, and {} for 10.",
         three_and_ten_by_the_defaults,
-    ),
-    (
-        "finds {} instead of {} on Reuters (uniform prior), at a score {} lower. On 20 Newsgroups it finds "
-        "{}, the limit, as with the exponential prior, at a score {} lower.",
-        lost_by_rate_two,
     ),
     (
         "For three, five and ten topics, DDM finds {}, {} and {} on average, and TDM {}, {} and {}.",

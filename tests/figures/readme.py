@@ -30,15 +30,6 @@ def times_as_fast():
     return [str(int(of(ratios) / unit) * unit) for of, unit in zip((min, max), units)]
 
 
-def one_pass():
-    """Over arXiv: seconds of scikit-learn's online LDA and of ours, and how much better the score is."""
-    theirs, ours = (
-        entry("peers", column, "arxiv_0", "100", "seconds of one pass") for column in ("peer's", "sktopic's")
-    )
-    gain = entry("peers", "ratio or difference", "score after one pass")
-    return [f"{theirs:.0f}", f"{ours:.1f}", f"{gain:.2f}"]
-
-
 def day():
     """Of the measurements of peers, as three figures."""
     text = (TABLES / "peers_environment.txt").read_text()
@@ -56,10 +47,5 @@ ROWS = [
 BELOW = [
     ("blog entries (KOS) on one core, {}{}{}: sktopic", day),
     ("the score of each of the three {} to {} times as fast.", times_as_fast),
-    (
-        "One pass over 98,000 abstracts from arXiv takes scikit-learn's online LDA {} seconds and sktopic "
-        "{}, and sktopic's score is {} nats per word better.",
-        one_pass,
-    ),
 ]
 SENTENCES = [*ROWS, *BELOW]

@@ -102,7 +102,7 @@ SENTENCES = [
     ),
     ("of a fixed length cost up to {} nats,", lost_by_long_rounds),
     (
-        "it is {} MB after {} tokens and {} MB after {}.",
+        "update is {} MB after {} tokens and {} MB after {}.",
         added_by_online_em,
         "4132",
         "1953534",

@@ -27,11 +27,6 @@ def scores_of_learned_concentrations():
     ]
 
 
-def gains_by_topics():
-    scores = [scores_by_topics(c, "300", "1000") for c in ("reuters21578", "20news", "enron_inbox")]
-    return [f"{float(most) - float(fewer):.2f}" for fewer, most in scores]
-
-
 def topics_of_moves(corpus):
     """From all starts: topics that hold 99 percent, and scores."""
     (found,) = rows("hdp_topics_agreement", corpus, "HybridHDP, moves")
@@ -45,14 +40,6 @@ def moves_against_none():
     gains = [float(first(row["score less that with so many given"])) for row in table]
     times = [float(row["seconds over its seconds"]) for row in table]
     return [*span(gains, 3), *span(times, 1)]
-
-
-def topics_of_truncations(corpus):
-    """The best number and its score; the largest, with topics in use, that hold 99 %, and score."""
-    fixed = rows("hdp_topics_intervals", corpus, "HybridHDP")
-    means = [[first(cell) for cell in row.values()] for row in fixed]
-    best, most = max(means, key=lambda row: float(row[6])), means[-1]
-    return [best[2], best[6], f"{int(most[2]):,}", *most[4:7]]
 
 
 def bounds_of_numbers():
@@ -80,26 +67,9 @@ SENTENCES = [
         scores_of_learned_concentrations,
     ),
     (
-        "From 300 to 1,000 topics it gains {} nats on Reuters, {} on 20 Newsgroups and {} on the Enron "
-        "inboxes.",
-        gains_by_topics,
-    ),
-    (
         "With concentrations of 45 and 5, chains from 20 and 300 topics end with {} and {} topics, "
         "of which {} and {} hold 99 percent of the tokens. Their scores are {} and {}.",
         topics_of_chains,
-        "nips1740",
-    ),
-    (
-        "On KOS it does best with at most {}, at {}, and of {} it uses {}, {} of which hold 99 percent, "
-        "at {}.",
-        topics_of_truncations,
-        "kos",
-    ),
-    (
-        "On NIPS it does best with at most {}, at {}, and of {} it uses {}, {} of which hold 99 percent, "
-        "at {}.",
-        topics_of_truncations,
         "nips1740",
     ),
     (
@@ -114,19 +84,9 @@ SENTENCES = [
         "nips1740",
     ),
     (
-        "On Reuters (concentrations of 35 and 0.75), from 5 and 100 topics, {} to {} hold 99 percent of the "
-        "tokens, at scores from {} to {}.",
-        topics_of_moves,
-        "reuters21578",
-    ),
-    (
-        "Chains from 20 and 300 topics end there with {} and {} topics, of which {} and {} hold 99 percent "
-        "of the tokens. Their scores are {} and {}. They do not agree yet",
+        "With concentrations of 35 and 0.75, chains from 20 and 300 topics end with {} and {} topics, "
+        "of which {} and {} hold 99 percent of the tokens. Their scores are {} and {}.",
         topics_of_chains,
         "reuters21578",
-    ),
-    (
-        "Against as many topics without moves, moves gain {} to {} nats and take {} to {} times as long,",
-        moves_against_none,
     ),
 ]

@@ -8,7 +8,7 @@ import numpy as np
 
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._state._fields import changed, duplicate
-from sktopic._training._minibatches import SHUFFLE_KEY, begin_passes, end_pass, visit_batches
+from sktopic._training._minibatches import make_passes, visit_batches
 from sktopic.hdp._direct_assignment_state import PASS, after_moves, reported
 from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
 from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges
@@ -34,18 +34,16 @@ LEARNED = ("weights", "ids", "next_id", "births", "trials", *PARAMETERS)
 
 def fit_memoized(run, documents, passes, tasks, evaluate):
     """Pass over the batches of all documents; evaluate : function that returns a held-out score, or None."""
-    begin_passes(run, documents, passes, evaluate)
     memoized = MemoizedTraining(run.method, run.training.state, run.workers)
-    for epoch in range(passes.max_iter):
-        # Batches are the same in all passes, since what they leave behind is replaced.
-        order_key = combine_keys(run.training.state.seed, SHUFFLE_KEY, 0) if passes.shuffle else None
+    # Batches are the same in all passes, since what they leave behind is replaced.
+    order_key = passes.order_key(run.training.state.seed, epoch=0)
+
+    def train(_):
         batches = documents.batches(passes.size, order_key)
         visit_batches(run, batches, tasks, partial(visit, run, memoized))
         end_visits(run, memoized)
-        stop = end_pass(run, epoch)
-        if tasks.end_epoch() or stop:
-            break
-    tasks.end()
+
+    make_passes(run, documents, passes, tasks, evaluate, train)
 
 
 def add_memoized(run, documents, size):
