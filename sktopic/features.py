@@ -1,10 +1,22 @@
-"""Align the columns of X with those of a fitted model."""
+"""Align the columns of X with those of a fitted model, and add new words to both."""
 
+from collections import Counter
+from collections.abc import Iterable
+from numbers import Integral, Real
 from typing import Any, Literal
 
-from sktopic._estimators._vocabulary import NAMES, listed
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["align_features"]
+from sktopic._estimators._topic_model import AT_LEAST_ONE, TopicModel
+from sktopic._estimators._vocabulary import NAMES, add_words, check_same_names, checked_feature_names, listed
+from sktopic._runtime._compat import Interval, validate_params
+from sktopic._runtime._interrupt import uninterrupted
+
+__all__ = ["align_features", "grow_vocabulary"]
 
 
 def align_features(X: Any, model: Any, *, unknown: Literal["error", "drop"] = "error") -> Any:
@@ -18,8 +30,8 @@ def align_features(X: Any, model: Any, *, unknown: Literal["error", "drop"] = "e
     X : pandas.DataFrame of shape (n_samples, n_columns)
         Word counts. Column names are words.
     model : estimator
-        An estimator of this library or scikit-learn, fitted to a DataFrame so that it has
-        ``feature_names_in_``.
+        An estimator of this library or scikit-learn that has ``feature_names_in_``, from a DataFrame, a
+        corpus on disk or ``set_feature_names``.
     unknown : {'error', 'drop'}, default='error'
         Whether columns that the model does not know raise an error or are dropped. A topic model can also
         learn them (``add_features``).
@@ -57,7 +69,8 @@ def align_features(X: Any, model: Any, *, unknown: Literal["error", "drop"] = "e
     names = getattr(model, NAMES, None)
     if names is None:
         raise ValueError(
-            f"this {type(model).__name__} has no feature names: fit it to a DataFrame with column names."
+            f"this {type(model).__name__} has no feature names: fit it to a DataFrame with column names, or "
+            "name the words of a topic model by set_feature_names."
         )
     if not X.columns.is_unique:
         repeated = X.columns[X.columns.duplicated()].unique()
@@ -70,3 +83,126 @@ def align_features(X: Any, model: Any, *, unknown: Literal["error", "drop"] = "e
                 "unknown='drop', or let a topic model learn them (add_features)."
             )
     return X.reindex(columns=names, fill_value=0)
+
+
+@validate_params({"min_df": [AT_LEAST_ONE, Interval(Real, 0, 1, closed="right"), None]})
+def grow_vocabulary(
+    pipeline: Pipeline, texts: Iterable[Any], *, min_df: float | None = None
+) -> NDArray[np.object_]:
+    """Add the new words of texts to a CountVectorizer and its topic model.
+
+    New words get columns after the known words, and the model gets the names of all words. Nothing else of
+    the model changes, so train it on the texts afterwards. After an error, both steps are unchanged.
+
+    Parameters
+    ----------
+    pipeline : Pipeline of a CountVectorizer and a topic model, both fitted
+        Its steps are changed in place. Steps with their own names can be passed as
+        ``make_pipeline(vectorizer, model)``.
+    texts : iterable of str
+        The texts, or other documents that the vectorizer takes. Read once.
+    min_df : int, float in (0, 1] or None, default=None
+        Number of texts, or their share if float, that must have a new word. If None, ``min_df`` of the
+        vectorizer.
+
+    Returns
+    -------
+    words : ndarray of str of shape (n_new_words,), dtype object
+        The new words in the order of their columns. Empty if there are none.
+
+    Raises
+    ------
+    NotFittedError
+        If a step is not fitted.
+    TypeError
+        If `pipeline` has other steps, `texts` is a string, or a new word is not a string.
+    ValueError
+        If the words of both steps differ, `texts` is empty, or the vectorizer has ``max_features``. Also if
+        its ``max_df`` permits fewer texts than min_df demands.
+    RuntimeError
+        If another thread is training the model.
+
+    See Also
+    --------
+    sktopic.lda.OnlineEMLDA.add_features : Add words to a model only.
+
+    Notes
+    -----
+    - The analyzer, the stop words and ``max_df`` of the vectorizer apply to the new texts. So a word that
+      ``max_df`` excluded before stays out if it is as frequent in the new texts.
+    - Parameters do not change. `fit` and `sklearn.base.clone` start again, also with a fixed ``vocabulary``.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sktopic.features import grow_vocabulary
+    >>> from sktopic.lda import OnlineEMLDA
+    >>> vectorizer, lda = CountVectorizer(), OnlineEMLDA(n_components=2, random_state=0)
+    >>> pipeline = make_pipeline(vectorizer, lda).fit(["moon orbit moon", "goal match goal"] * 20)
+    >>> more = ["orbit of a comet", "comet and moon"]
+    >>> grow_vocabulary(pipeline, more, min_df=2)
+    array(['comet'], dtype=object)
+    >>> lda.partial_fit(vectorizer.transform(more)).feature_names_in_
+    array(['goal', 'match', 'moon', 'orbit', 'comet'], dtype=object)
+    """
+    vectorizer, model = _steps(pipeline)
+    known = vectorizer.get_feature_names_out()
+    check_is_fitted(model)
+    if len(known) != model.n_features_in_:
+        raise ValueError(
+            f"pipeline is invalid: its steps must have the same words, but the {type(vectorizer).__name__} "
+            f"has {len(known)} and the {type(model).__name__} {model.n_features_in_}."
+        )
+    known = checked_feature_names(known, len(known), "the vocabulary")
+    check_same_names(getattr(model, NAMES, None), known, "the vectorizer")
+    words = _new_words(vectorizer, texts, min_df)
+    if len(words):
+        columns = {word: len(known) + i for i, word in enumerate(words)}
+        vocabulary = {**vectorizer.vocabulary_, **columns}
+        with uninterrupted():  # both change, or none
+            add_words(model, known, words)
+            vectorizer.vocabulary_ = vocabulary
+    return words
+
+
+def _steps(pipeline):
+    """Return the two steps of a pipeline; TypeError for others."""
+    steps = [step for _, step in pipeline.steps] if isinstance(pipeline, Pipeline) else [pipeline]
+    kinds = CountVectorizer, TopicModel
+    if len(steps) == 2 and all(map(isinstance, steps, kinds)) and not isinstance(steps[0], TfidfVectorizer):
+        return steps
+    raise TypeError(
+        f"pipeline={' and '.join(type(step).__name__ for step in steps)} is invalid: must be a Pipeline of a "
+        "CountVectorizer and a topic model. make_pipeline(vectorizer, model) joins fitted steps. Weights "
+        "such as idf are unknown for new words."
+    )
+
+
+def _new_words(vectorizer, texts, min_df):
+    """Return the words of texts that the vectorizer would learn and does not know, in order."""
+    if isinstance(texts, (str, bytes)):
+        raise TypeError(f"texts={texts!r:.80} is invalid: must be an iterable of texts.")
+    if vectorizer.max_features is not None:
+        raise ValueError(
+            f"max_features={vectorizer.max_features} of the vectorizer is invalid: must be None, because "
+            "its vocabulary would grow beyond that. vectorizer.set_params(max_features=None) permits it."
+        )
+    analyze, counts, n_texts = vectorizer.build_analyzer(), Counter(), 0
+    for text in texts:
+        counts.update(set(analyze(text)).difference(vectorizer.vocabulary_))
+        n_texts += 1
+    if not n_texts:
+        raise ValueError("texts is invalid: must have at least one text.")
+    limits = vectorizer.min_df if min_df is None else min_df, vectorizer.max_df
+    least, most = (limit if isinstance(limit, Integral) else limit * n_texts for limit in limits)
+    if most < least:
+        raise ValueError(
+            f"min_df={limits[0]} is invalid: must be at most {most:g}, because the vectorizer has "
+            f"max_df={limits[1]} and there are {n_texts} texts. Give more texts, or a smaller min_df."
+        )
+    words = [word for word, n in counts.items() if least <= n <= most]
+    strange = [word for word in words if not isinstance(word, str)]
+    if strange:
+        raise TypeError(f"new words must be strings, but the analyzer returns {listed(strange)}.")
+    return np.array(sorted(words), dtype=object)

@@ -605,6 +605,7 @@ READ_FROM_A_FIT = {
     "merge_topics": lambda model: model.merge_topics([[0, 1]]) if hasattr(model, "merge_topics") else None,
     "drop_topics": lambda model: model.drop_topics([0]) if hasattr(model, "drop_topics") else None,
     "add_features": lambda model: model.add_features(["another"]),
+    "set_feature_names": lambda model: model.set_feature_names([f"v{i}" for i in range(X.shape[1])]),
 }
 
 

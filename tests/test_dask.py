@@ -179,15 +179,17 @@ def test_a_folder_for_a_while_is_new_and_only_its_files_are_removed(tmp_path):
     assert [path.name for path in (tmp_path / "scratch").rglob("*")] == ["sub", "thesis.txt"]
 
 
-def test_names_of_words_are_not_sent_to_tasks(tmp_path):
-    """As in plain fit, they are not learned from a corpus; a model that has them keeps them."""
+def test_names_of_words_are_those_of_the_corpus_and_not_sent_to_tasks(tmp_path):
     names = [f"w{i}" for i in range(25)]
     corpus = save_corpus(tmp_path / "named", X[:500], feature_names=names)
     model = DaskTopicModel(MODEL, client=False, **LANES).fit(corpus)
-    assert_same_state(state(model.estimator_), state(here(X=X[:500])))
-    model.estimator_.feature_names_in_ = np.array(names, dtype=object)
+    assert_same_state(state(model.estimator_), state(here(X=X[:500]).set_feature_names(names)))
     assert not hasattr(model._in_tasks(model.estimator_, _cluster.Here()), "feature_names_in_")
     assert list(model.partial_fit(corpus).estimator_.feature_names_in_) == names
+    other = save_corpus(tmp_path / "other", X[:500], feature_names=names[::-1])
+    with pytest.raises(ValueError, match="X has 'w24' in column 0, where the topics have 'w0'"):
+        model.partial_fit(other)
+    assert list(model.fit(other).estimator_.feature_names_in_) == names[::-1]
 
 
 def test_lanes_may_lack_documents():

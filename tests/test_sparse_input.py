@@ -162,12 +162,15 @@ def test_rows_ready_to_be_read_are_answered_as_others_are(dtype, index):
         np.testing.assert_array_equal(model.transform(container), model.transform(np.eye(5, 6, dtype=dtype)))
 
 
-def test_names_that_sparse_rows_lack_are_missed():
+def test_matrices_that_cannot_have_names_are_read_in_the_order_of_the_names():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(np.eye(5, 3), columns=["a", "b", "c"])
     model = OnlineEMLDA(n_components=2, random_state=0).fit(frame)
+    expected = model.transform(frame)
+    for X in (sp.csr_array(frame.to_numpy()), sp.csc_array(frame.to_numpy()), frame.to_numpy()):
+        np.testing.assert_array_equal(model.transform(X), expected)
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
-        model.transform(sp.csr_array(frame.to_numpy()))
+        model.transform(frame.set_axis([0, 1, 2], axis=1))
 
 
 def test_sparse_arrays_of_one_dimension_raise_as_other_arrays_do():

@@ -203,7 +203,7 @@ def test_a_name_goes_to_another_topic_only_while_its_own_is_not_there():
 
 # Names of parameters of topics, and those of these names that are something else.
 TOPICS = {"groups", "into", "keep", "names", "topic", "topics"}
-OTHERS = {("explore", "groups"), ("seed_prior", "groups")}  # of documents, of words
+OTHERS = {("explore", "groups"), ("seed_prior", "groups"), ("set_feature_names", "names")}
 YEARS = np.arange(X.shape[0]) % 2
 
 

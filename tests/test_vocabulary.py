@@ -1,7 +1,10 @@
-"""Words that are added to a fitted model, and columns of DataFrames in the order of a model."""
+"""Names of words, words that are added to a fitted model, and columns in the order of a model."""
 
 import copy
 import pickle
+import signal
+import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -9,15 +12,19 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 
 import sktopic
-from sktopic._estimators import _concurrency
-from sktopic.datasets import make_bars
-from sktopic.features import align_features
+from sktopic._estimators import _concurrency, _vocabulary
+from sktopic.datasets import make_bars, save_corpus
+from sktopic.features import align_features, grow_vocabulary
 from sktopic.hdp import HybridHDP, OnlineEMHDP
+from sktopic.inspection import explore, top_words, topic_table
 from sktopic.lda import (
+    CollapsedGibbsLDA,
     LangevinLDA,
     OnlineCVB0LDA,
     OnlineEMLDA,
@@ -25,6 +32,7 @@ from sktopic.lda import (
     SinglePassLDA,
     StreamingGibbsLDA,
 )
+from sktopic.metrics import document_completion
 from sktopic.moment_matching import DegenerateDirichletLDA
 
 from .conftest import fingerprint, quick, words_of
@@ -142,11 +150,11 @@ def test_names_are_needed_where_there_were_names():
     model = OnlineEMLDA(n_components=3, random_state=0).fit(frame)
     for wrong, error, message in [
         (["new", "word 3", "word 5"], ValueError, "already: 'word 3', 'word 5'"),
-        (["new", "newer", "new"], ValueError, "repeated: 'new'"),
+        (["new", "newer", "new"], ValueError, "Repeated: 'new'"),
         ([], ValueError, "at least one new word"),
         (["new", 3], TypeError, "3 are not"),
         (2, TypeError, "names of the new words"),
-        ("new", TypeError, "as a list"),
+        ("new", TypeError, "must be a list"),
     ]:
         state = fingerprint(vars(model))
         with pytest.raises(error, match=message):
@@ -157,6 +165,14 @@ def test_names_are_needed_where_there_were_names():
     model.partial_fit(frame.assign(new=1, newer=0))
     with pytest.raises(ValueError, match="feature names"):
         model.transform(frame.assign(newer=0, new=1))
+
+
+def test_messages_about_new_columns_say_how_to_add_words():
+    frame = pd.DataFrame(X.toarray(), columns=NAMES)
+    for known, wide in [(X, wider(X)), (frame, frame.assign(new=1))]:
+        model = OnlineEMLDA(n_components=3, random_state=0).fit(known)
+        with pytest.raises(ValueError, match=r"add_features, sktopic\.features\.grow_vocabulary\.$"):
+            model.partial_fit(wide)
 
 
 def test_number_is_needed_where_there_were_no_names():
@@ -202,14 +218,225 @@ def test_frames_are_aligned():
         align_features(frame, OnlineEMLDA(n_components=3, random_state=0).fit(X))
 
 
+# Names of words
+
+
+def no_warnings():
+    return warnings.catch_warnings(action="error")
+
+
+@pytest.mark.parametrize("cls", [OnlineEMLDA, CollapsedGibbsLDA, DegenerateDirichletLDA, HybridHDP])
+def test_names_of_a_corpus_are_those_of_the_model(cls, tmp_path):
+    corpus = save_corpus(tmp_path / "named", X, feature_names=NAMES)
+    other = save_corpus(tmp_path / "other", X, feature_names=NAMES[::-1])
+    plain = save_corpus(tmp_path / "plain", X)
+    model = quick(cls(n_components=3, random_state=0)).fit(corpus)
+    assert model.feature_names_in_.tolist() == NAMES
+    assert_array_equal(model.components_, clone(model).fit(X).components_)
+    assert clone(model).partial_fit(corpus).feature_names_in_.tolist() == NAMES
+    with no_warnings():  # of X that cannot have names
+        for known in (corpus, plain, X, X.toarray()):
+            assert_array_equal(model.transform(known), model.transform(X))
+            model.partial_fit(known)
+    before = fingerprint(vars(model))
+    for function in (model.transform, model.score, model.partial_fit, partial(document_completion, model)):
+        with pytest.raises(ValueError, match="X has 'word 24' in column 0, where the topics have 'word 0'"):
+            function(other)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(pd.DataFrame(X.toarray(), columns=NAMES[::-1]))
+    assert fingerprint(vars(model)) == before
+    assert model.fit(other).feature_names_in_.tolist() == NAMES[::-1]
+    assert not hasattr(model.fit(plain), "feature_names_in_")
+
+
+def test_words_are_named_and_nothing_else_changes(model):
+    before = fingerprint(vars(model))
+    assert model.set_feature_names(np.array(NAMES)) is model
+    assert model.feature_names_in_.dtype == object and model.feature_names_in_.tolist() == NAMES
+    with no_warnings():
+        model.transform(X)
+    model.set_feature_names(NAMES[::-1]).add_features(["new"])
+    assert model.feature_names_in_.tolist() == [*NAMES[::-1], "new"]
+    for forgotten in (clone(model), copy.deepcopy(model).fit(X)):
+        assert not hasattr(forgotten, "feature_names_in_")
+    if isinstance(model, OnlineEMLDA):
+        assert fingerprint(vars(copy.deepcopy(model).fit(X))) == before
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (NAMES[:-1], "names has 24 names, for 25 features"),
+        ([*NAMES[:-1], "word 3"], "names is invalid: must be distinct names. Repeated: 'word 3'"),
+        ([*NAMES[:-1], 3], "names is invalid: must be a list of strings"),
+        ([NAMES], "names is invalid: must be a list of strings"),
+        ("words", "names is invalid: must be a list of strings"),
+        (set(NAMES), "names is invalid: must be a list of strings"),
+        (dict.fromkeys(NAMES), "names is invalid: must be a list of strings"),
+        (None, "names is invalid: must be a list of strings"),
+    ],
+)
+def test_names_that_cannot_be_are_refused(names, message):
+    model = OnlineEMLDA(n_components=3, random_state=0)
+    with pytest.raises(NotFittedError):
+        model.set_feature_names(NAMES)
+    before = fingerprint(vars(model.fit(X).set_feature_names(NAMES)))
+    with pytest.raises(ValueError, match=message):
+        model.set_feature_names(names)
+    assert fingerprint(vars(model)) == before
+
+
+def test_a_loaded_model_shows_words(tmp_path):
+    OnlineEMLDA(n_components=3, random_state=0).fit(X).set_feature_names(NAMES).save(tmp_path / "model.zip")
+    model = sktopic.load(tmp_path / "model.zip")
+    best = [NAMES[word] for word in model.components_.argmax(axis=1)]
+    assert top_words(model, n_words=1).ravel().tolist() == best
+    assert [words[0] for words in topic_table(model, X)["words"]] == best
+    assert all(word in explore(model, X).html for word in best)
+
+
+# Vocabularies that grow
+
+TEXTS = ["the moon is near", "the moon is far", "near and far"] * 5
+MORE = ["the comet is near", "the comet and the moon", "a comet", "Dust"]
+
+
+def pipeline_of(vectorizer=None, texts=TEXTS):
+    vectorizer = vectorizer or CountVectorizer(stop_words=["the", "is", "and"])
+    return make_pipeline(vectorizer, OnlineEMLDA(n_components=2, random_state=0)).fit(texts)
+
+
+def states_of(pipeline):
+    return [fingerprint(vars(step)) for step in pipeline]
+
+
+def test_vectorizer_and_model_grow_together():
+    pipeline = pipeline_of()
+    vectorizer, model = pipeline
+    by_hand = copy.deepcopy(model).add_features(2)
+    counts = vectorizer.transform(TEXTS).toarray()
+    assert grow_vocabulary(pipeline, (text for text in MORE)).tolist() == ["comet", "dust"]
+    words = ["far", "moon", "near", "comet", "dust"]
+    assert vectorizer.get_feature_names_out().tolist() == model.feature_names_in_.tolist() == words
+    assert_array_equal(vectorizer.transform(TEXTS).toarray()[:, :3], counts)
+    assert vectorizer.transform(MORE).toarray()[:, 3:].tolist() == [[1, 0], [1, 0], [1, 0], [0, 1]]
+    assert fingerprint(vars(model)) == fingerprint(vars(by_hand.set_feature_names(words)))
+    with no_warnings():
+        model.partial_fit(vectorizer.transform(MORE))
+        pipeline.transform(MORE)
+    before = states_of(pipeline)
+    assert grow_vocabulary(pipeline, [*MORE, ""]).shape == (0,)  # nothing is new
+    assert states_of(pipeline) == before
+    assert pipeline.fit(TEXTS)[0].get_feature_names_out().tolist() == words[:3]
+
+
+@pytest.mark.parametrize(
+    ("vectorizer", "min_df", "expected"),
+    [
+        (CountVectorizer(), 2, ["comet"]),
+        (CountVectorizer(), 0.5, ["comet"]),
+        (CountVectorizer(), 4, []),
+        (CountVectorizer(min_df=2), None, ["comet"]),
+        (CountVectorizer(min_df=2), 1, ["comet", "dust"]),
+        (CountVectorizer(max_df=0.7), None, ["dust"]),  # "comet" is in three of four texts
+        (CountVectorizer(binary=True, dtype=np.float32), None, ["comet", "dust"]),
+        (CountVectorizer(analyzer=str.split), None, ["Dust", "a", "comet"]),
+        (CountVectorizer(vocabulary=["near", "moon"]), 3, ["comet"]),
+        (CountVectorizer(ngram_range=(2, 2)), 2, ["the comet"]),
+    ],
+)
+def test_new_words_are_those_that_the_vectorizer_would_learn(vectorizer, min_df, expected):
+    pipeline = pipeline_of(clone(vectorizer))
+    known = pipeline[0].get_feature_names_out().tolist()
+    assert grow_vocabulary(pipeline, MORE, min_df=min_df).tolist() == expected
+    assert pipeline[0].get_feature_names_out().tolist() == known + expected
+    assert pipeline[-1].n_features_in_ == len(known) + len(expected)
+    assert pipeline[0].get_params() == vectorizer.get_params()
+
+
+def test_only_texts_that_can_be_counted_are_taken():
+    for pipeline, texts, error, message in [
+        (pipeline_of(), "the comet", TypeError, "texts='the comet' is invalid: must be an iterable of texts"),
+        (pipeline_of(), [], ValueError, "texts is invalid: must have at least one text"),
+        (pipeline_of(), [*MORE, np.nan], ValueError, "np.nan is an invalid document"),
+        (pipeline_of(CountVectorizer(max_features=2)), MORE, ValueError, "max_features=2 of the vectorizer"),
+        (pipeline_of(CountVectorizer(max_df=0.6)), ["comet"], ValueError, "min_df=1 is invalid: .* most 0.6"),
+        (pipeline_of(CountVectorizer(analyzer=list), [["a"]] * 9), [["a", 3]], TypeError, "returns 3"),
+    ]:
+        before = states_of(pipeline)
+        with pytest.raises(error, match=message):
+            grow_vocabulary(pipeline, texts)
+        assert states_of(pipeline) == before
+    for min_df in (0, 1.5, -1, np.nan, "all", True):
+        with pytest.raises(ValueError, match="min_df"):
+            grow_vocabulary(pipeline_of(), MORE, min_df=min_df)
+
+
+def test_only_a_vectorizer_and_its_model_grow():
+    vectorizer, model = pipeline_of()
+    wider = CountVectorizer().fit(TEXTS)
+    other = copy.deepcopy(model).set_feature_names(["moon", "far", "near"])
+    weights = TfidfTransformer().fit(vectorizer.transform(TEXTS))
+    tfidf = TfidfVectorizer().fit(TEXTS)
+    for steps, error, message in [
+        (
+            [vectorizer, weights, model],
+            TypeError,
+            "CountVectorizer and TfidfTransformer and OnlineEMLDA is inv",
+        ),
+        (
+            [tfidf, model],
+            TypeError,
+            "pipeline=TfidfVectorizer and OnlineEMLDA is invalid: must be a Pipeline",
+        ),
+        ([vectorizer, LatentDirichletAllocation()], TypeError, "CountVectorizer and a topic model"),
+        ([wider, model], ValueError, "the CountVectorizer has 6 and the OnlineEMLDA 3"),
+        ([vectorizer, other], ValueError, "vectorizer has 'far' in column 0, where the topics have 'moon'"),
+        ([vectorizer, clone(model)], NotFittedError, "not fitted yet"),
+    ]:
+        pipeline = make_pipeline(*steps)
+        before = states_of(pipeline)
+        with pytest.raises(error, match=message):
+            grow_vocabulary(pipeline, MORE)
+        assert states_of(pipeline) == before
+    with pytest.raises(NotFittedError, match="Vocabulary not fitted"):
+        grow_vocabulary(make_pipeline(CountVectorizer(), model), MORE)
+    with pytest.raises(TypeError, match=r"pipeline=CountVectorizer is invalid: .* make_pipeline"):
+        grow_vocabulary(vectorizer, MORE)
+
+
+def test_ctrl_c_waits_until_both_have_grown(monkeypatch):
+    def interrupted(*arguments):
+        _concurrency.take_over(*arguments)
+        signal.raise_signal(signal.SIGINT)
+
+    vectorizer, model = pipeline = pipeline_of()
+    monkeypatch.setattr(_vocabulary, "take_over", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        grow_vocabulary(pipeline, MORE)
+    assert vectorizer.get_feature_names_out()[3:].tolist() == ["comet", "dust"]
+    assert model.transform(vectorizer.transform(MORE)).shape == (4, 2)
+
+
+def test_vectorizer_and_model_stay_the_same_if_the_model_cannot_grow():
+    pipeline = pipeline_of()
+    before = states_of(pipeline)
+    with _concurrency._guard_of(pipeline[-1]).training, pytest.raises(RuntimeError, match="is being trained"):
+        grow_vocabulary(pipeline, MORE)
+    pipeline[-1].n_jobs = "all"  # wrong, and found out late
+    with pytest.raises(ValueError, match="n_jobs"):
+        grow_vocabulary(pipeline, MORE)
+    pipeline[-1].n_jobs = None
+    assert states_of(pipeline) == before
+
+
 def test_stream_of_texts_with_new_words():
     """The recipe of the user guide."""
-    words, model = [], OnlineEMLDA(n_components=2, random_state=0)
-    for texts in (["the moon is near"] * 3, ["the moon is far"] * 3, ["near and far"] * 3):
-        new = sorted(set(CountVectorizer().fit(texts).vocabulary_).difference(words))
-        if words and new:
-            model.add_features(len(new))
-        words += new
-        model.partial_fit(CountVectorizer(vocabulary=words).transform(texts))
-    assert words == ["is", "moon", "near", "the", "far", "and"]
+    stream = [["the moon is near"] * 3, ["the moon is far"] * 3, ["near and far"] * 3]
+    vectorizer, model = CountVectorizer(), OnlineEMLDA(n_components=2, random_state=0)
+    model.partial_fit(vectorizer.fit_transform(stream[0]))
+    for texts in stream[1:]:
+        grow_vocabulary(make_pipeline(vectorizer, model), texts)
+        model.partial_fit(vectorizer.transform(texts))
+    assert model.feature_names_in_.tolist() == ["is", "moon", "near", "the", "far", "and"]
     assert model.components_.shape == (2, 6)

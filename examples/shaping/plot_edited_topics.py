@@ -19,9 +19,11 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 
 import sktopic
 from sktopic.datasets import load_docstrings
+from sktopic.features import grow_vocabulary
 from sktopic.inspection import top_words, topic_similarity
 from sktopic.lda import OnlineEMLDA
 
@@ -30,11 +32,13 @@ is_new = np.array([name.startswith("sklearn") for name in docs.names])
 texts, new_texts = (
     np.array(docs.data, dtype=object)[chosen] for chosen in (~is_new, is_new)
 )
-settings = {"token_pattern": "[a-z]{3,}", "stop_words": "english"}
-vectorizer = CountVectorizer(min_df=5, max_df=0.2, **settings)
+vectorizer = CountVectorizer(
+    min_df=5, max_df=0.2, token_pattern="[a-z]{3,}", stop_words="english"
+)
 X = vectorizer.fit_transform(texts)
-words = vectorizer.get_feature_names_out().tolist()
+words = vectorizer.get_feature_names_out()
 model = OnlineEMLDA(n_components=25, random_state=0).fit(X)
+model.set_feature_names(words)
 
 # %%
 # Merge and drop
@@ -46,7 +50,7 @@ model = OnlineEMLDA(n_components=25, random_state=0).fit(X)
 
 
 def show(what, topic):
-    print(f"{what:8s}", *top_words(model, words, n_words=8)[topic])
+    print(f"{what:8s}", *top_words(model, n_words=8)[topic])
 
 
 similarity = topic_similarity(model)
@@ -57,7 +61,7 @@ show("merged", pair[1])
 model.merge_topics([pair])
 show("into", pair[0])
 
-ufunc = model.topic_word_counts_[:, words.index("ufunc")].argmax()
+ufunc = model.topic_word_counts_[:, words == "ufunc"].argmax()
 show("dropped", ufunc)
 model.drop_topics([ufunc])
 print(model.n_components_, "topics are left")
@@ -65,8 +69,8 @@ print(model.n_components_, "topics are left")
 # %%
 # Save and load
 # -------------
-# One file without pickle holds all of it; what is loaded goes on as if it had
-# never been away.
+# One file without pickle holds the model and its words. Training of the loaded
+# model gives the same results.
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "model.zip"
@@ -77,16 +81,13 @@ with tempfile.TemporaryDirectory() as folder:
 # %%
 # New words, frozen topics
 # ------------------------
-# Words that the model lacks come behind those that it has. Five topics are
-# frozen: they stay as they are while the others learn. Half of the new
-# documents are for training, the others tell whether it helped.
+# ``grow_vocabulary`` adds the new words of texts to the vectorizer and to the
+# model. Five topics are frozen: they do not change while the others learn.
+# Half of the new documents are for training, and the score is that of the
+# others.
 
-counted = CountVectorizer(min_df=5, max_df=0.2, **settings).fit(new_texts)
-new_words = sorted(counted.vocabulary_.keys() - set(words))
-words += new_words
-vectorizer = CountVectorizer(vocabulary=words, **settings)
+new_words = grow_vocabulary(make_pipeline(vectorizer, model), new_texts)
 new_X = vectorizer.transform(new_texts)
-model.add_features(len(new_words))
 before = model.score(new_X[1::2])
 model.freeze_topics(range(5))
 for _ in range(3):

@@ -53,7 +53,7 @@ size = sum(path.stat().st_size for path in (folder / "docstrings").iterdir())
 print(f"{corpus.shape[0]} documents, {size / 1e6:.1f} MB on disk")
 
 lda = OnlineEMLDA(n_components=20, random_state=0).fit(corpus)
-for topic in top_words(lda, corpus.feature_names, n_words=6)[:5]:
+for topic in top_words(lda, n_words=6)[:5]:
     print(*topic)
 
 # %%
@@ -72,7 +72,7 @@ print(type(theta).__name__, theta.shape)
 
 share = np.mean(theta, axis=0)
 order = share.argsort()[::-1][:8]
-words = top_words(lda, corpus.feature_names, n_words=3)
+words = top_words(lda, n_words=3)
 labels = [" ".join(words[topic]) for topic in order]
 fig, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
 ax.barh(labels, share[order])

@@ -83,6 +83,8 @@ def explaining(X, owner, n_features=None):
                 "Count words with the vectorizer of the training, or bring a data frame to its columns by "
                 "sktopic.features.align_features."
             )
+            if shape[1] > n_features:
+                advice += " Or add words to a topic model: add_features, sktopic.features.grow_vocabulary."
         raise ValueError(f"{error} {advice}") from None
 
 

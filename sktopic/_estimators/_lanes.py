@@ -28,8 +28,9 @@ from sktopic._documents._matrices import DocumentReader, as_documents
 from sktopic._estimators._concurrency import snapshot
 from sktopic._estimators._lane_updates import LaneCounts, LaneSums, LaneUpdate, RowsMerge
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
-from sktopic._estimators._model_files import checked_feature_names, described, digest_of_text
+from sktopic._estimators._model_files import described, digest_of_text
 from sktopic._estimators._topic_model import TopicModel, start_training
+from sktopic._estimators._vocabulary import checked_feature_names
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._kernels.topics._statistics import take_changes
 from sktopic._runtime._attributes import twin

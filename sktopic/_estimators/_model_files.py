@@ -25,6 +25,7 @@ from sktopic._estimators._fitted_state import (
     set_fitted,
 )
 from sktopic._estimators._topic_names import check_pairs
+from sktopic._estimators._vocabulary import NAMES, checked_feature_names
 from sktopic._runtime._array_archive import DAMAGED, ArrayArchive, write_archive
 from sktopic._runtime._attributes import attributes_of
 from sktopic._runtime._files import write_file
@@ -32,8 +33,8 @@ from sktopic._runtime._files import write_file
 # After the first release, the number increases with each change of the format.
 FORMAT = "sktopic model 1"
 KEYS = {"format", "class", "version", "parameters", "fitted", "feature_names", "topic_names", "output"}
-# Attributes that scikit-learn sets: the names of features and the container of set_output.
-NAMES, OUTPUT = "feature_names_in_", "_sklearn_output_config"
+# Attribute that scikit-learn sets: the container of set_output.
+OUTPUT = "_sklearn_output_config"
 # Callbacks belong to the training process. Users set the names of topics.
 CALLBACKS, TOPIC_NAMES = "_skl_callbacks", "_topic_names"
 CONTAINERS = "default", "pandas", "polars"
@@ -296,19 +297,6 @@ def _decoded(value):
         case _ if type(value) is not dict:
             return value
     raise ValueError(f"{value!r:.80} is not a tuple, a NumPy scalar or a RandomState")
-
-
-def checked_feature_names(names, n_features, parameter=NAMES):
-    """Return names as an object array; ValueError unless there is one string for each feature."""
-    try:
-        array = np.array(names, dtype=object)
-    except ValueError:  # of sequences of different sizes
-        array = np.empty(())
-    if array.ndim != 1 or not all(isinstance(name, str) for name in array):
-        raise ValueError(f"{parameter} is invalid: must be a list of strings, one for each feature.")
-    if len(array) != n_features:
-        raise ValueError(f"{parameter} has {len(array)} names, for {n_features!r:.40} features.")
-    return array
 
 
 # Digests

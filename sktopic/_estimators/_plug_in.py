@@ -7,10 +7,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
+from sktopic._documents._corpus import Corpus
 from sktopic._documents._input_messages import explaining
 from sktopic._documents._matrices import COUNT_TYPES, as_documents, check_counts, check_sparse_structure
 from sktopic._documents._sources import documents_of
 from sktopic._estimators._topic_model import TopicModel
+from sktopic._estimators._vocabulary import check_same_names
 from sktopic._runtime._surrogates import shown
 from sktopic._topics._prior import check_prior
 from sktopic._topics._topic_rows import TopicProbabilities
@@ -109,19 +111,6 @@ def _text_columns(table):
     return np.asarray(columns, dtype=object)
 
 
-def check_same_names(names, others, whose):
-    """Raise ValueError if both names of columns are known and differ."""
-    if names is None or others is None or len(names) != len(others):
-        return
-    differ = np.flatnonzero(np.asarray(names) != np.asarray(others))
-    if len(differ):
-        i = differ[0]
-        raise ValueError(
-            f"{whose} has {others[i]!r} in column {i}, where the topics have {names[i]!r}; the same words in "
-            "the same order are allowed."
-        )
-
-
 def plug_in_topics(model_or_components):
     """Return the topics of a fitted estimator or of an array of components, a TopicProbabilities.
 
@@ -189,6 +178,8 @@ def _prior(value, n_components):
 
 def check_documents(X, topics, names=None):
     """Return the Documents of X over the vocabulary of the topics; names: those of its words, if known."""
+    if names is not None and isinstance(X, Corpus):
+        check_same_names(names, X.feature_names, "X")
     return documents_of(X, lambda block: _check_matrix(block, topics, names))
 
 

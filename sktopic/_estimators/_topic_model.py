@@ -45,7 +45,13 @@ from sktopic._estimators._fitted_inference import Inference
 from sktopic._estimators._fitted_state import check_arrays, check_parts
 from sktopic._estimators._model_files import write_model
 from sktopic._estimators._topic_names import renamed
-from sktopic._estimators._vocabulary import add_features
+from sktopic._estimators._vocabulary import (
+    add_features,
+    check_names_of,
+    set_feature_names,
+    take_names_of,
+    without_names,
+)
 from sktopic._inference import InferenceStep
 from sktopic._inference._completion import mean_log_predictive
 from sktopic._runtime._attributes import set_attributes, twin
@@ -79,6 +85,11 @@ def _page_address():
         return ""
     pages = dict(entry.split(", ", 1) for entry in urls).get("Documentation")
     return pages + "/generated/{estimator_module}.{estimator_name}.html" if pages else ""
+
+
+def _has_features(X, n_features):
+    """Whether sparse X has samples and n_features columns."""
+    return sp.issparse(X) and X.ndim == 2 and X.shape[0] > 0 and X.shape[1] == n_features
 
 
 def start_training(model, n_features):
@@ -188,28 +199,27 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         once : whether the documents are read only once, so that X may be an iterator
         """
         if not reset:
+            check_names_of(X, self)
             return documents_of(X, self._validate_documents, once)
         resets = chain([True], repeat(False))  # only the first block resets
-        return documents_of(X, lambda block: self._validate_documents(block, next(resets)), once)
+        documents = documents_of(X, lambda block: self._validate_documents(block, next(resets)), once)
+        take_names_of(X, self)
+        return documents
 
     def _validate_documents(self, X, reset=False):
         """Return a matrix as_documents; with reset, set the attributes that describe its features."""
         X = check_sparse_structure(X)
-        if not reset and self._has_same_features(X) and are_documents(X):
+        if not reset and _has_features(X, getattr(self, "n_features_in_", None)) and are_documents(X):
             return X  # validation by scikit-learn takes longer than inference of a short document
         owner = type(self).__name__
         with explaining(X, owner, None if reset else self.n_features_in_):
             options = {"accept_sparse": "csr", "dtype": COUNT_TYPES, "ensure_all_finite": False}
-            X = validate_data(self, X, reset=reset, **options)
+            # scikit-learn would warn of each matrix, which cannot have names.
+            model = self if reset or hasattr(X, "columns") else without_names(self)
+            X = validate_data(model, X, reset=reset, **options)
         X = as_documents(X)
         check_counts(X, owner)
         return X
-
-    def _has_same_features(self, X):
-        """Whether sparse X has samples and the n_features of a training without feature names."""
-        if not sp.issparse(X) or X.ndim != 2 or hasattr(self, "feature_names_in_"):
-            return False
-        return X.shape[0] > 0 and X.shape[1] == getattr(self, "n_features_in_", None)
 
     def _checked(self):
         """Return self; raise ValueError if parts of the fitted state do not fit together."""
@@ -275,6 +285,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if not streamed:
             summary.warn_of_small_corpus(owner, None if self._infers_number_of_topics else self.n_components)
 
+    set_feature_names = set_feature_names
     add_features = add_features
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -1,4 +1,4 @@
-"""Adding words to the vocabulary of a fitted model."""
+"""The words of a fitted model: their names, and new words."""
 
 from collections import Counter
 from numbers import Integral
@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sktopic._estimators._concurrency import take_over, trains
-from sktopic._runtime._attributes import twin
+from sktopic._documents._corpus import Corpus
+from sktopic._estimators._concurrency import take_over, trains, updating
+from sktopic._runtime._attributes import set_attributes, twin
 
 NAMES = "feature_names_in_"
 # Names that an error message lists.
@@ -18,6 +19,46 @@ LISTED = 5
 
 
 Model = TypeVar("Model", bound=BaseEstimator)
+
+
+def set_feature_names(self: Model, names: ArrayLike) -> Model:
+    """Name the words of the fitted model, if X has no names.
+
+    Tables and plots then show the words, and `save` stores them. A DataFrame or a corpus on disk with names
+    sets them in `fit`. A model with names also takes sparse matrices and arrays, whose columns must have the
+    order of the names. `fit` and `sklearn.base.clone` drop the names.
+
+    Parameters
+    ----------
+    names : array-like of str of shape (n_features_in_,)
+        The words in the order of the columns, such as ``get_feature_names_out()`` of a vectorizer. They
+        replace earlier names.
+
+    Returns
+    -------
+    self : object
+        The estimator.
+
+    Raises
+    ------
+    NotFittedError
+        If the model is not fitted.
+    ValueError
+        If names is not a list of different strings, one for each column.
+    RuntimeError
+        If another thread is training this object.
+
+    See Also
+    --------
+    add_features : Add words to the vocabulary.
+    sktopic.inspection.name_topics : Name topics.
+    """
+    check_is_fitted(self)
+    with updating(self):  # add_features changes the number of words
+        found = checked_feature_names(names, self.n_features_in_, "names")
+        _check_distinct(found, "names")
+        setattr(self, NAMES, found)
+    return self
 
 
 @trains
@@ -32,7 +73,7 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
     Parameters
     ----------
     features : int or array-like of str
-        Names of the new words if the model was fitted to X with names, else their number.
+        Names of the new words if the model has ``feature_names_in_``, else their number.
 
     Returns
     -------
@@ -52,30 +93,40 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
 
     See Also
     --------
-    sktopic.features.align_features : Brings the columns of a DataFrame into the order of the model.
+    sktopic.features.grow_vocabulary : Add the new words of texts to a CountVectorizer and a model.
+    sktopic.features.align_features : Bring the columns of a DataFrame into the order of the model.
     """
     check_is_fitted(self)
     self._checked()
     known = getattr(self, NAMES, None)
-    grown = twin(self)
-    if known is None:
-        n = _number(features)
-    else:
-        names = _new_names(features, known)
-        n = len(names)
-        setattr(grown, NAMES, np.concatenate([known, names]))
+    _grow(self, known, _number(features) if known is None else _new_names(features, known))
+    return self
+
+
+@trains
+def add_words(model, known, words):
+    """Do the same for a model whose present words are known, even if it has no names."""
+    _grow(model, known, _new_names(words, known))
+
+
+def _grow(model, known, new):
+    """Add new words, an array of names or their number, to a model with known names or None."""
+    grown = twin(model)
+    n = new
+    if known is not None:
+        n = len(new)
+        setattr(grown, NAMES, np.concatenate([known, new]))
     grown._check_settings()  # a parameter may give the weight of new words
     grown._state = grown._method().grown(grown._state, n)
-    grown.n_features_in_ = self.n_features_in_ + n
-    take_over(self, grown)
-    return self
+    grown.n_features_in_ = model.n_features_in_ + n
+    take_over(model, grown)
 
 
 def _number(features):
     if not isinstance(features, Integral) or isinstance(features, bool):
         raise TypeError(
-            f"features={features!r:.80}: the model was fitted to X without names of columns, so that the "
-            "number of new words is needed."
+            f"features={features!r:.80} is invalid: must be the number of new words, because the model has "
+            "no names of words. set_feature_names gives it names."
         )
     if features < 1:
         raise ValueError(f"features={features} is invalid: must be at least 1.")
@@ -85,8 +136,8 @@ def _number(features):
 def _new_names(features, known):
     if isinstance(features, (str, Integral)):
         raise TypeError(
-            f"features={features!r:.80}: the model was fitted to X with names of columns, so that the names "
-            "of the new words are needed, as a list."
+            f"features={features!r:.80} is invalid: must be a list of the names of the new words, because "
+            "the model has names of words."
         )
     names = list(features)
     strange = [name for name in names if not isinstance(name, str)]
@@ -97,10 +148,59 @@ def _new_names(features, known):
     present = set(known).intersection(names)
     if present:
         raise ValueError(f"the model has these features already: {listed(n for n in names if n in present)}.")
+    _check_distinct(names, "features")
+    return np.array([str(name) for name in names], dtype=object)
+
+
+def checked_feature_names(names, n_features, parameter=NAMES):
+    """Return names as an object array; ValueError unless there is one string for each feature."""
+    try:
+        array = np.array(names, dtype=object)
+    except ValueError:  # of sequences of different sizes
+        array = np.empty(())
+    if array.ndim != 1 or not all(isinstance(name, str) for name in array):
+        raise ValueError(f"{parameter} is invalid: must be a list of strings, one for each feature.")
+    if len(array) != n_features:
+        raise ValueError(f"{parameter} has {len(array)} names, for {n_features!r:.40} features.")
+    return array
+
+
+def check_same_names(names, others, whose):
+    """Raise ValueError if both names of columns are known and differ."""
+    if names is None or others is None or len(names) != len(others):
+        return
+    differ = np.flatnonzero(np.asarray(names) != np.asarray(others))
+    if len(differ):
+        i = differ[0]
+        raise ValueError(
+            f"{whose} has {others[i]!r} in column {i}, where the topics have {names[i]!r}; the same words in "
+            "the same order are allowed."
+        )
+
+
+def take_names_of(X, model):
+    """Set the names of a model's words to those of a corpus on disk, if X is one that has names."""
+    if isinstance(X, Corpus) and X.feature_names is not None:
+        setattr(model, NAMES, X.feature_names.copy())
+
+
+def check_names_of(X, model):
+    """Raise ValueError if X is a corpus on disk with other words than those of a model with names."""
+    if isinstance(X, Corpus) and hasattr(model, NAMES):
+        check_same_names(getattr(model, NAMES), X.feature_names, "X")
+
+
+def without_names(model):
+    """Return a shallow copy of a model that knows no names of words."""
+    unnamed = twin(model)
+    set_attributes(unnamed, {}, [NAMES])
+    return unnamed
+
+
+def _check_distinct(names, parameter):
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise ValueError(f"new features are repeated: {listed(twice)}.")
-    return np.array([str(name) for name in names], dtype=object)
+        raise ValueError(f"{parameter} is invalid: must be distinct names. Repeated: {listed(twice)}.")
 
 
 def listed(names):

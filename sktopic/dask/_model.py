@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sktopic._estimators._lanes import begin, check_lanes, start_of
 from sktopic._estimators._topic_model import AT_LEAST_ONE
+from sktopic._estimators._vocabulary import NAMES, check_names_of, take_names_of
 from sktopic._runtime._compat import HasMethods, Interval, StrOptions
 from sktopic._runtime._progress import Progress
 from sktopic.dask._blocks import documents_of, is_matrix
@@ -190,6 +191,8 @@ class DaskTopicModel(BaseEstimator):
         goes_on = not is_fit and hasattr(self, "estimator_")
         checkpoint = self.checkpoint if is_fit else None
         n_features = estimator.n_features_in_ if goes_on else None
+        if goes_on:
+            check_names_of(X, estimator)
         with (
             closing(tasks_of(self.client)) as tasks,
             shared_folder(tasks, checkpoint, self.scratch) as folder,
@@ -214,8 +217,10 @@ class DaskTopicModel(BaseEstimator):
             else:
                 begin_rounds = partial(files.given_state, tasks, begun, estimator)
             model = self._run(tasks, plan, begin_rounds, n_done, files)
-        if goes_on and hasattr(estimator, "feature_names_in_"):
-            model.feature_names_in_ = estimator.feature_names_in_
+        if not goes_on:
+            take_names_of(X, model)
+        elif hasattr(estimator, NAMES):
+            setattr(model, NAMES, getattr(estimator, NAMES))
         model.set_params(n_jobs=estimator.n_jobs)
         self.estimator_, self.n_merges_ = model, len(plan.rounds)
         return self
@@ -282,8 +287,8 @@ class DaskTopicModel(BaseEstimator):
     def _in_tasks(self, estimator, tasks):
         """Return a copy of the estimator for tasks: small, and with one thread on a worker."""
         estimator = copy(estimator)
-        if hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
+        if hasattr(estimator, NAMES):
+            delattr(estimator, NAMES)
         if tasks.client is not None:
             estimator.set_params(n_jobs=1)
         return estimator

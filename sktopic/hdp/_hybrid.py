@@ -140,7 +140,7 @@ class HybridHDP(MinibatchHDPEstimator):
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Column names of X, defined only if X has them.
+        Words of the columns, defined only if X has names or after `set_feature_names`.
     move_history_ : ndarray of shape (n_moves,), structured
         Moves in their order, with split_merge=True. Fields: n_samples (documents seen before), kind ('split',
         'merge' or 'drop'), topic (identity that was split, stayed or was dropped), other (identity that was

@@ -175,7 +175,7 @@ class LangevinLDA(MinibatchLDAEstimator):
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Column names of X, defined only if X has them.
+        Words of the columns, defined only if X has names or after `set_feature_names`.
     topic_names_ : ndarray of shape (n_components_,)
         Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int

@@ -76,7 +76,7 @@ def best_accuracy_and_all_words():
 
 SENTENCES = [
     (
-        "In a batch of 50 pairs of words, {} percent of the documents have a copy.",
+        "In a batch of 50 documents of two words, {} percent of the documents have a copy.",
         copies_in_a_batch_of_pairs,
     ),
     (
@@ -89,21 +89,23 @@ SENTENCES = [
         copies_on_corpora,
     ),
     (
-        "has the score of 400 sweeps of tomotopy's LDA after {} seconds. tomotopy takes {} seconds, "
+        "needs {} seconds to reach the score of 400 sweeps of tomotopy's LDA. tomotopy takes {} seconds, "
         "which is {} times as long.",
         time_to_the_score_of_tomotopy,
     ),
     (
-        "One pass over 98,000 abstracts of arXiv takes {} seconds. scikit-learn's online LDA takes {}, and "
-        "its score is {} nats per hidden word lower.",
+        "One pass over 98,000 abstracts of arXiv takes {} seconds. scikit-learn's online LDA takes {} "
+        "seconds, "
+        "and its score is {} nats per hidden word lower.",
         one_pass_over_abstracts,
     ),
     (
-        "have the best accuracy, {}. All words together have {}.",
+        "have the best accuracy, {}. The tf-idf weights of all words have {}.",
         best_accuracy_and_all_words,
     ),
     (
-        "2 is {} times as fast at {} to {} nats, 1 is {} times as fast at {} to {}.",
+        "two sweeps are {} times as fast and lose {} to {} nats. One sweep is {} times as fast and loses "
+        "{} to {}.",
         with_sweeps,
         ("4", "2"),
         ("4", "1"),

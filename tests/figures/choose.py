@@ -31,7 +31,7 @@ def cvb0_with_100_topics():
 
 SENTENCES = [
     ("are ahead by at most {} nats with 100 topics and {} with 20 topics.", behind_at_equal_time),
-    ("it is {} to {} nats behind on three of four corpora.", hybrid_hdp_behind),
+    ("it is {} to {} nats behind the default on three of four corpora.", hybrid_hdp_behind),
     ("it is within {} nats of the default, in {} to {} of the time.", cvb0_with_20_topics),
     ("With 100 topics it is {} to {} nats behind, most on arXiv.", cvb0_with_100_topics),
     ("from one pass over a stream, in {} microseconds per token.", moment_matching, "DDM"),

@@ -21,5 +21,5 @@ SENTENCES = [
         "Five papers make {} claims: {} are confirmed here, {} refuted, {} undecided and {} not measured.",
         verdicts,
     ),
-    ("SPLDA is then ahead by {} and {} nats,", lead_of_splda),
+    ("SPLDA is ahead by {} and {} nats,", lead_of_splda),
 ]

@@ -39,7 +39,7 @@ def times_as_fast_as_tomotopy():
 
 
 SENTENCES = [
-    ("train about {} times as fast. On corpora", times_as_fast_as_tomotopy),
+    ("trains about {} times as fast. On corpora", times_as_fast_as_tomotopy),
     (
         "On 20 Newsgroups with 50 topics, diversity rises by {} and the score by {}.",
         gains_in_diversity_and_score,
@@ -56,7 +56,8 @@ SENTENCES = [
         "OnlineEMLDA",
     ),
     (
-        "With the fixed prior, these are {}, {} and {}, and it trains {} times as fast.",
+        "With a fixed prior, these differences are {}, {} and {}, and ``OnlineEMLDA`` trains {} times "
+        "as fast.",
         fixed_beside_tomotopy,
         "kos",
         "50",
@@ -76,7 +77,8 @@ SENTENCES = [
         "first_sweep",
     ),
     (
-        "half of the top words are in {} of all documents or more; with 300 topics, in {}.",
+        "half of the top words are in at least {} of all documents. With 300 topics, half are in at "
+        "least {}.",
         shares_of_top_words,
     ),
 ]

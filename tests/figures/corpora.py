@@ -14,7 +14,8 @@ def of_corpora_on_disk(table, column):
 SENTENCES = [
     ("adds {} to {} MB to the anonymous memory", of_corpora_on_disk, "", "MB beside it"),
     (
-        "is {} times as slow as with cached files by blocks, and {} times as slow with all rows",
+        "by blocks is {} times as slow as with cached files. With all rows in random order, it is {} "
+        "times as slow.",
         of_corpora_on_disk,
         "_order",
         "times as slow",

@@ -72,7 +72,7 @@ SENTENCES = [
     ("gains more than {} nats per word on average over five corpora.", most_gained_by_one_parameter),
     ("loses {} with 100 topics and {} with 1,000.", lost_by_one_over_the_number),
     ("the score is within {} nats of the best number of passes,", lost_after_thirty),
-    ("leave fewer topics empty, and score {} to {} nats higher.", gained_by_a_start_from_documents),
+    ("fewer topics stay empty, and the score is {} to {} nats higher.", gained_by_a_start_from_documents),
     (
         "changes scores after three passes by {} to {} nats per word with "
         ":class:`~sktopic.lda.OnlineEMLDA`, and by {} to {} with :class:`~sktopic.hdp.HybridHDP`. "
@@ -80,7 +80,7 @@ SENTENCES = [
         gained_by_leaving_out,
     ),
     (
-        "the root amounts to {} to {} topics (exp of its entropy) after thirty passes",
+        "the root amounts to {} to {} equal topics (exp of its entropy) after thirty passes",
         root_amounts_to,
         f"HybridHDP, {ALL_PASSES}",
     ),
@@ -96,7 +96,7 @@ SENTENCES = [
     ),
     ("thirty passes score {} to {} nats per word higher", gained_by_first_visits),
     (
-        "Thirty passes now lose at most {} nats against the best of these numbers of passes with "
+        "Thirty passes now lose at most {} nats against the best number of passes with "
         ":class:`~sktopic.lda.OnlineEMLDA`, and {} with :class:`~sktopic.hdp.HybridHDP`. "
         "While own tokens were counted, they lost up to {} and {}.",
         most_lost_by_thirty_passes,

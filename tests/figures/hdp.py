@@ -152,16 +152,17 @@ def lead_on_kos():
 
 SENTENCES = [
     (
-        "On KOS it leads by {} to {} nats over the sizes of batches, and by equation 26 by {} to {}.",
+        "On KOS, its lead is {} to {} nats over all batch sizes, and {} to {} by equation 26.",
         lead_on_kos,
     ),
     (
-        "With the choices of the paper they end with {} to {}, {} of them with exactly twenty.",
+        "With the choices of the paper, runs end with {} to {} topics, and {} runs with exactly twenty.",
         topics_of_bars,
         "oHDP-SM, paper",
     ),
     (
-        "ahead by {} to {} nats, except in batches of 1,000 documents. With these it is {} behind on NIPS, "
+        "ahead by {} to {} nats, except in batches of 1,000 documents. In such batches it is {} behind "
+        "on NIPS, "
         "after only four updates, and {} on KOS with at most 50 topics.",
         lead_over_mean_field,
     ),
@@ -174,7 +175,7 @@ SENTENCES = [
         "chains have {} to {} topics and scores within {} nats of each other (one chain each).",
         chains_from_starts,
     ),
-    ("with 100 topics the others end {} nats lower", lost_by_table_indicators),
+    ("with 100 topics the two indicator samplers end {} nats lower", lost_by_table_indicators),
     ("it ends with {} to {} topics from 20, and with {} to {} from 100.", topics_of_truncation_free),
     (
         "Chains from 20 and 300 topics end with {} and {} topics, of which {} and {} hold 99 percent of the "
@@ -188,18 +189,22 @@ SENTENCES = [
         moves_and_truncation,
     ),
     (
-        "From 128 topics, of which it keeps {} to {}, VarGibbs is ahead of G-OEM from two. Only on the long "
-        "stream of arXiv does an HDP beat G-OEM for LDA with 128 topics, and by then it has {} to {}.",
+        "There, VarGibbs from 128 topics keeps {} to {}, and is ahead of G-OEM from two. Only on the long "
+        "stream of arXiv does an HDP beat G-OEM for LDA with 128 topics, and by then that HDP has {} to "
+        "{} topics.",
         topics_of_growing_hdps,
     ),
     ("and within {} nats of the true ones.", below_the_true_topics),
     (
-        "runs from 20 topics end with {} to {} and {} to {} nats lower, and from 50 with {} to {}.",
+        "runs from 20 topics end with {} to {} topics, {} to {} nats lower. Runs from 50 topics end "
+        "with {} to {}.",
         bars_without_moves,
     ),
-    ("which contradicts the claim by {} nats and more.", gibbs_ahead_of_moves),
+    ("The one seed contradicts the claim by {} nats or more.", gibbs_ahead_of_moves),
     (
-        "any gain leads to {} topics at {} in two minutes. Significant gains lead to {} at {} in {} seconds,",
+        "any gain lead to {} topics at {} in two minutes. Moves with significant gains lead to {} "
+        "topics at {} in {} "
+        "seconds,",
         any_gain_or_significant,
     ),
 ]

@@ -13,7 +13,8 @@ def beside_the_topics_and_by_blocks():
 
 SENTENCES = [
     (
-        "memory for the topics and {} to {} MB, for any number of documents. If the system keeps no part of "
+        "training then needs {} to {} MB of memory, for any number of documents. If the system keeps no "
+        "part of "
         "the files in memory, training is {} times as slow",
         beside_the_topics_and_by_blocks,
     ),

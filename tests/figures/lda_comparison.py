@@ -162,7 +162,7 @@ SENTENCES = [
     ("predict better by at most {} nats per hidden word, on four", behind_with_100_topics),
     ("score {} to {} nats lower on KOS with 100 topics.", the_algorithm_of_others),
     (
-        "With 100 topics, it is between {} and {} nats from :class:`SinglePassLDA`",
+        "With 100 topics, the lead over :class:`SinglePassLDA` is {} to {} nats.",
         flagship_gains,
         "for one pass",
         "SinglePassLDA",
@@ -171,10 +171,10 @@ SENTENCES = [
     ("gain between {} and {} nats after one pass,", flagship_gains, "default", EARLIER, "1"),
     ("and between {} and {} after five,", flagship_gains, "default", EARLIER, "5"),
     (
-        "At equal time, the default is at most {} nats behind with 100 topics, and {} with 20",
+        "In equal time, the default is at most {} nats behind with 100 topics, and {} with 20",
         behind_at_equal_time,
     ),
-    ("They take {} to {} times as long as G-OEM, except", boosted_over_sampling),
+    ("(V-OEM++, SPLDA) take {} to {} times as long as G-OEM, except", boosted_over_sampling),
     ("On the four smaller corpora, SPLDA is ahead by {} to {} nats at 128", lead_of_splda),
     (
         "on the synthetic corpus, by {} nats, and ahead on all real ones, by {} to {}. These are means",
@@ -187,7 +187,7 @@ SENTENCES = [
         "ahead, by {} and {},",
         boosted_or_not,
     ),
-    ("G-OEM++ loses {} to {} nats to G-OEM,", lost_by_boosting),
+    ("G-OEM++ loses {} to {} nats to G-OEM.", lost_by_boosting),
     ("on every corpus, by {} to {} nats per word from 16 topics to 128.", fall_of_bounds),
     ("0.25 with averages is as good as 0.75 without, within {} nats.", averages_instead_of_larger_steps),
     ("costs no more than {} nats, within the spread of the splits,", cost_of_learning),
@@ -211,7 +211,7 @@ SENTENCES = [
         ("G-OEM", "learning_decay=1.0", LOSS),
     ),
     (
-        "add {} to {} nats to OLDA and SVB.",
+        "change the log-perplexity of OLDA and SVB by {} to {} nats.",
         span_of_moved,
         *((method, "max_doc_update_iter=200, passes=4") for method in ("OLDA", "SVB")),
     ),

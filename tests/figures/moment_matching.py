@@ -145,7 +145,9 @@ def three_and_ten_by_the_defaults():
 
 SENTENCES = [
     (
-        "With the defaults, :class:`DegenerateDirichletLDA` finds about {} for 3, and {} for 10.",
+        "With the defaults, :class:`DegenerateDirichletLDA` finds about {} topics if there are 3, and "
+        "{} if there "
+        "are 10.",
         three_and_ten_by_the_defaults,
     ),
     (
@@ -155,20 +157,21 @@ SENTENCES = [
         ("uniform", "TDM"),
     ),
     ("TDM finds {}, {} and {}, and is less reliable", topics_of_the_paper, ("exponential", "TDM")),
-    ("its numbers of ten topics have a standard deviation of {}.", spread_of_ten_topics),
+    ("for ten topics, its numbers have a standard deviation of {}.", spread_of_ten_topics),
     (
-        "With this order and moment, DDM finds {}, {} and {} topics with the exponential prior, TDM {}, {} "
-        "and {} (",
+        "With both and the exponential prior, DDM finds {}, {} and {} topics, and TDM {}, {} and {} (",
         topics_of_the_program,
     ),
     (
-        "twelve instead of three gain {} nats by the filter, but {} exactly. With few topics, each token is "
-        "shared between topics that are not yet distinct, and the filter never corrects this. It loses {} "
+        "twelve topics instead of three gains {} nats by the filter, but {} by exact inference. With few "
+        "topics, each token is shared between topics that are not yet distinct, and the filter never "
+        "corrects this. The filter loses {} "
         "nats against exact inference with three topics, and {} (within chance) with twelve.",
         evidence_of_three_and_twelve,
     ),
     (
-        "With it, TDM finds {}, {} and {} topics for three, five and ten; with the uniform prior it finds "
+        "With *c* = 2, TDM finds {}, {} and {} topics for three, five and ten. With the uniform prior, "
+        "it finds "
         "{}, {} and {}, the limit.",
         topics_by_rate,
         "TDM",
@@ -176,7 +179,7 @@ SENTENCES = [
         "0.0",
     ),
     (
-        "by default, and finds {}, {} and {}; with *c* = 0.25 these are {}, {} and {}.",
+        "by default, and finds {}, {} and {}. With *c* = 0.25, DDM finds {}, {} and {}.",
         topics_by_rate,
         "DDM",
         "0.0",
@@ -200,14 +203,15 @@ SENTENCES = [
         topics_of_ddm,
     ),
     (
-        "(by own inference from {} nats behind to {} ahead), at {} to {} of its time. With 400 topics on "
+        "(from {} nats behind to {} ahead, each with its own inference), in {} to {} of its time. With "
+        "400 topics on "
         "NIPS it is {} ahead and takes {} times as long.",
         one_pass_against_one_pass,
     ),
     (
-        "by {} to {} nats. With a learned :math:`\\alpha` it is level with DDM on Reuters ({} both) and {} "
-        "ahead of it on arXiv (one seed). It is {} and {} behind it on NIPS and 20 Newsgroups, which refutes "
-        "the paper there. With the defaults of the library, DDM is ahead of it by {} to {}.",
+        "by {} to {} nats. With a learned :math:`\\alpha`, this HDP is level with DDM on Reuters ({} both) "
+        "and {} ahead on arXiv (one seed). On NIPS and 20 Newsgroups, the HDP is {} and {} behind DDM, which "
+        "refutes the paper there. With the defaults of the library, DDM is ahead of the HDP by {} to {}.",
         against_online_hdp,
     ),
     (
@@ -219,8 +223,8 @@ SENTENCES = [
     ("DDM and TDM lose {} to {} nats against", lost_by_the_papers_settings),
     ("the learned prior gains {} to {} nats on Reuters and arXiv, and {} to {} on NIPS,", against_one),
     (
-        "it gains {} to {} for the basic model on Reuters and arXiv by own inference. Otherwise the two are "
-        "within {} of each other,",
+        "it gains {} to {} for the basic model on Reuters and arXiv by own inference. Otherwise the learned "
+        "prior and the default are within {} of each other.",
         against_the_default,
     ),
 ]

@@ -39,13 +39,22 @@ def day():
 
 # Cells of the table, which has quotes and commas on the front page.
 ROWS = [
-    ("Training, 100 topics | | {} s, {} passes | {} s, {} passes | {} s, {} passes |", training_of_peers),
-    ("Its score after that, nats per word | | {} | {} | {} |", of_peers, "peer's", "score", "{:.2f}"),
-    ("sktopic reaches that score after | | {} s | {} s | {} s |", of_peers, "sktopic's", SECONDS, "{:.2f}"),
+    (
+        "Training time, 100 topics | | {} s, {} passes | {} s, {} passes | {} s, {} passes |",
+        training_of_peers,
+    ),
+    ("Score reached, nats per word | | {} | {} | {} |", of_peers, "peer's", "score", "{:.2f}"),
+    (
+        "Time until sktopic reaches this score | | {} s | {} s | {} s |",
+        of_peers,
+        "sktopic's",
+        SECONDS,
+        "{:.2f}",
+    ),
 ]
 # What both pages say below the table.
 BELOW = [
-    ("blog entries (KOS) on one core, {}{}{}: sktopic", day),
-    ("the score of each of the three {} to {} times as fast.", times_as_fast),
+    ("were measured on one core on {}{}{}, with", day),
+    ("the score of each library {} to {} times as fast.", times_as_fast),
 ]
 SENTENCES = [*ROWS, *BELOW]

@@ -80,7 +80,7 @@ def trials():
 
 SENTENCES = [
     (
-        "from some {} million tokens on. If 16 workers share a link, this holds from some {} million. "
+        "from about {} million tokens on. If 16 workers share a link, this holds from about {} million. "
         "With 32 workers, the numbers are {} and {} million.",
         borders,
         "128",
@@ -97,7 +97,7 @@ SENTENCES = [
     ("The formula gives {} to {} of the simulated time", predicted_over_simulated),
     (
         "Up to 8 lanes lose at most {} nats per held-out word with any of three seeds. "
-        "32 lose {} in one pass and {} in five",
+        "32 lanes lose {} in one pass and {} in five",
         lost_by_lanes,
     ),
     ("of a fixed length cost up to {} nats,", lost_by_long_rounds),
@@ -107,16 +107,16 @@ SENTENCES = [
         "4132",
         "1953534",
     ),
-    ("HybridLDA adds {} MB after as many tokens.", added_by_hybrid, "1953534"),
+    ("an update of HybridLDA is {} MB after 1,953,534 tokens.", added_by_hybrid, "1953534"),
     (
         "takes plain ``fit`` {} seconds. With 8 lanes, it takes one process {}, one worker of one thread {}, "
         "and two workers {}.",
         seconds_with_dask,
     ),
-    ("grows by at most {} MB, whatever", growth, "scheduler"),
+    ("grows by at most {} MB, for any", growth, "scheduler"),
     ("The memory of the client grows by at most {} MB,", growth, "client"),
     (
-        "were killed at random moments in {} fits. The bits of the result were the same in {}, and at most "
+        "were killed at random moments in {} fits. The result was bit-identical in {}, and at most "
         "{} of {} merges were repeated.",
         trials,
     ),

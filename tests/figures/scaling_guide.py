@@ -6,7 +6,7 @@ PAGE = "doc/guide/scaling.rst"
 
 SENTENCES = [
     (
-        "from some {} million tokens if each worker has its own link of 10 Gbit/s, and from some {} million",
+        "above some {} million tokens if each worker has its own 10 Gbit/s link, and above some {} million",
         borders,
         "128",
     ),

@@ -46,7 +46,8 @@ SENTENCES = [
         "10",
     ),
     (
-        "the estimated share is {} of the truth from means and {} from draws.",
+        "the estimated share of documents with one topic above one half is {} of the truth from means "
+        "and {} from draws.",
         estimates,
         "share of documents",
         "10",

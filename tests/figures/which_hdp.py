@@ -73,9 +73,9 @@ SENTENCES = [
         "nips1740",
     ),
     (
-        "seeds with the same number of topics differ by up to {} percent. Averages for ten topics and more "
-        "differ less ({} percent). With moves the bound is equal to the best of these or higher, from {} to "
-        "{}. Starts from 5 to 300 topics end with {} to {} topics.",
+        "seeds with the same number of topics differ by up to {} percent. From ten topics on, averages over "
+        "seeds differ less ({} percent). With moves the bound is from {} to {}, equal to the best without "
+        "moves or higher. Starts from 5 to 300 topics end with {} to {} topics.",
         bounds_of_numbers,
     ),
     (

@@ -81,7 +81,7 @@ class Call:
 
     # These may change the model's fitted state.
     TRAINING = ("fit", "fit_transform", "partial_fit", "name_topics")
-    TRAINING += ("add_features", "drop_topics", "freeze_topics", "merge_topics")
+    TRAINING += ("add_features", "drop_topics", "freeze_topics", "merge_topics", "set_feature_names")
 
     def __init__(self, model, name, argument):
         self.model = model
@@ -171,7 +171,7 @@ class Call:
             return self.trained()
         return self.model
 
-    add_features = drop_topics = freeze_topics = merge_topics = edit
+    add_features = drop_topics = freeze_topics = merge_topics = set_feature_names = edit
 
     def name_topics(self, names):
         name_topics(self.model, names)
@@ -331,6 +331,7 @@ def check_readable(error):
 
 
 topics = st.lists(st.sampled_from([0, 1, 2, 5, -1, "first"]), max_size=3)
+WORDS = ["w1", "\ud800", "\0", "", "a b"]
 NAMES = [{0: "first"}, {1: "\ud800", 0: "\0"}, ["a", "b", "c"], {9: "x"}, {}, ""]
 # What is called, and with what; None: parameters of the estimator.
 CALLS = [
@@ -342,6 +343,7 @@ CALLS = [
     (["set_params", "disturb"], None),
     (["save"], st.sampled_from([None, "r"])),
     (["add_features"], st.sampled_from([1, 2, 0, ["new"], ["new", "w1"]])),
+    (["set_feature_names"], st.sampled_from([WORDS, WORDS[:-1], ["w1"] * 5, [1] * 5, "words"])),
     (["drop_topics", "freeze_topics", "freeze_topics"], topics),
     (["merge_topics"], st.lists(topics, max_size=2)),
     (["name_topics"], st.sampled_from(NAMES)),

@@ -3,11 +3,13 @@
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import Pipeline
 
 import sktopic
 from sktopic.datasets import iter_uci, make_bars, open_corpus, read_ldac, save_corpus
 from sktopic.distributed import local_update, merge_updates, start_model
-from sktopic.features import align_features
+from sktopic.features import align_features, grow_vocabulary
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP
 from sktopic.inspection import explore, name_topics, plot_topics, top_documents, top_words
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
@@ -50,10 +52,14 @@ curve = topic_number_curve(
     lda, X, n_components=[5, 10, 20], references=models, results_file="curve.jsonl", verbose=1
 )
 chosen: int = curve.one_standard_error
-lda.add_features(["orbit", "nasa"]).merge_topics([["orbits", 1], [2, 3]]).drop_topics([4]).freeze_topics([0])
+lda.set_feature_names(["word"] * 25).add_features(["orbit", "nasa"]).merge_topics(
+    [["orbits", 1], [2, 3]]
+).drop_topics([4]).freeze_topics([0])
 again = OnlineEMLDA(n_components=10, components_init=topics).fit(align_features(dense, lda, unknown="drop"))
 lda.save("topics.zip")
 served = sktopic.load("topics.zip", mmap_mode="r", verify=False)
+pipeline = Pipeline([("count", CountVectorizer()), ("topics", lda)])
+words = grow_vocabulary(pipeline, ["text"] * 3, min_df=2)
 counts, names = read_ldac("corpus.ldac", vocab="vocabulary.txt")
 
 start: OnlineEMLDA = start_model(OnlineEMLDA(n_components=10), n_features=25, total_samples=100)
