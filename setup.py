@@ -105,13 +105,38 @@ class BuildKernels(build_ext):
         super().build_extensions()
 
 
-def readme():
-    """README.md, whose links to files and pictures also have to work where it is shown alone."""
-    # By hand: without tomllib, pip reaches what is said of Pythons, and refuses older ones in plain words.
-    repository = re.search(r'^Repository = "(.+)"$', Path("pyproject.toml").read_text("utf-8"), re.M)[1]
+def repository():
+    """Return the address of the repository, or "" if none is set."""
+    # Without tomllib: on an older Python, pip then gets as far as requires-python and says what is wrong.
+    return re.search(r'^repository = "(.*)"$', Path("pyproject.toml").read_text("utf-8"), re.M)[1]
+
+
+def urls(repository):
+    """Return the addresses in the metadata by their labels: none without a repository."""
+    if not repository:
+        return {}
+    pages = re.sub(r"https://github\.com/([^/]+)/", r"https://\1.github.io/", repository)
+    return {
+        "Repository": repository,
+        "Documentation": pages,
+        "Changelog": f"{pages}/changelog.html",
+        "Issues": f"{repository}/issues",
+    }
+
+
+def readme(repository):
+    """Return README.md for the package index, where relative links lead nowhere.
+
+    Links and pictures get the address of the repository. Without one, pictures are left out, and only the
+    texts of links remain.
+    """
     text = Path("README.md").read_text("utf-8")
-    pictures = re.sub(r"(!\[[^\]]*\]\()(?!\w+:)", rf"\1{repository}/raw/main/", text)
-    return re.sub(r"\]\((?!\w+:|#)", f"]({repository}/blob/main/", pictures)
+    picture, link = r"!\[([^\]]*)\]\((?!\w+:)([^)]+)\)", r"\[([^\]]*)\]\((?!\w+:|#)([^)]+)\)"
+    if not repository:
+        return re.sub(link, r"\1", re.sub(picture + r"\n*", "", text))
+    return re.sub(
+        link, rf"[\1]({repository}/blob/main/\2)", re.sub(picture, rf"![\1]({repository}/raw/main/\2)", text)
+    )
 
 
 if __name__ == "__main__":  # processes that translate may import this file
@@ -120,7 +145,8 @@ if __name__ == "__main__":  # processes that translate may import this file
         for source in sorted(KERNELS.rglob("*.pyx"))
     ]
     setup(
-        long_description=readme(),
+        project_urls=urls(repository()),
+        long_description=readme(repository()),
         long_description_content_type="text/markdown",
         ext_modules=[*kernels, kernel(SHARED, [])],
         cmdclass={"build_ext": BuildKernels},

@@ -1,24 +1,18 @@
 """Refuse to release what is not ready: ``make release-check``, before the tag is set and in the release.
 
-Checked are placeholders, changes that are not committed, the date of the version in CHANGELOG.md and
-CITATION.cff, and the tag: it must be new, or be that of the commit checked out. tests/test_release.py
-checks at any time what has to agree between files.
+Checked are the address of the repository, changes that are not committed, the date of the version in
+CHANGELOG.md and CITATION.cff, and the tag: it must be new, or be that of the commit checked out.
+tests/test_release.py checks at any time what has to agree between files.
 """
 
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-# Stands for who owns the repository; a word alone, in capitals.
-PLACEHOLDER = "OWNER"
-# These look for it, in quotes, in brackets or in an address that must be refused.
-LOOKED_FOR = re.compile(
-    r"""(\.ci/(release_check|check_site)|doc/conf|tests/test_site)\.py:.*"""
-    r"""(["']OWNER["']|\(\?-i:OWNER\)|a placeholder: \S*OWNER)"""
-)
 
 
 def git(*arguments):
@@ -42,15 +36,17 @@ def dated():
     return found and found[1]
 
 
-def placeholders():
-    """Lines of the project that have yet to be filled in."""
-    command = ["grep", "-I", "-n", "--no-index", "--exclude-standard", "--word-regexp", PLACEHOLDER]
-    return [line for line in git(*command) if not LOOKED_FOR.match(line)]
+def repository():
+    """Return the address of the repository in pyproject.toml, "" if it has none."""
+    return tomllib.loads(read("pyproject.toml"))["tool"]["sktopic"]["repository"]
 
 
 def faults():
-    for line in placeholders():
-        yield f"to be filled in: {line}"
+    if not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", repository()):
+        yield (
+            f'repository = "{repository()}" in pyproject.toml must be the address of the repository, '
+            "https://github.com/<owner>/<name>"
+        )
     for line in git("status", "--porcelain"):
         yield f"not committed: {line}"
     if not re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version()):

@@ -1,7 +1,7 @@
 """Sphinx configuration; ``make doc`` builds with warnings as errors and without network access."""
 
 import sys
-import tomllib
+from importlib.metadata import metadata
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -44,12 +44,12 @@ nitpicky = True  # each name is looked for: other_projects decides for which a w
 templates_path = ["_templates"]
 default_role = "literal"
 
-# No page links to the repository, or states its own address, before pyproject.toml says where they are.
-urls = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]["urls"]
-repository = "" if "OWNER" in urls["Repository"] else urls["Repository"]
+# Addresses of the repository and of the pages in the metadata. Without them, no page links to either.
+urls = dict(entry.split(", ", 1) for entry in metadata("sktopic").get_all("Project-URL", []))
+repository = urls.get("Repository", "")
 
 html_theme = "pydata_sphinx_theme"
-html_baseurl = urls["Documentation"] if repository else ""
+html_baseurl = urls.get("Documentation", "")
 html_title = "sktopic"
 html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"
@@ -60,7 +60,7 @@ html_show_sourcelink = False
 html_domain_indices = False
 html_copy_source = False
 html_math_renderer = "mathml"
-html_context = {"repository": repository, "site_folder": urlsplit(urls["Documentation"]).path}
+html_context = {"repository": repository, "site_folder": urlsplit(html_baseurl).path}
 html_sidebars = {name: [] for name in ("index", "getting_started", "tutorial", "404", "search", "genindex")}
 html_theme_options = {
     "logo": {"text": "sktopic", "alt_text": "sktopic, first page"},
@@ -94,6 +94,7 @@ numpydoc_xref_aliases = {
     "csr_array": "scipy.sparse.csr_array",
     "csr_matrix": "scipy.sparse.csr_matrix",
     "Generator": "numpy.random.Generator",
+    "Bunch": "sklearn.utils.Bunch",
     "DataFrame": "pandas.DataFrame",
     "Axes": "matplotlib.axes.Axes",
     "Figure": "matplotlib.figure.Figure",

@@ -16,7 +16,7 @@ def load(path: str | PathLike[str], *, mmap_mode: Literal["r"] | None = None, ve
     come from anywhere: loading runs no code from them, creates only estimators of this package, and checks
     sizes, types and checksums. No check can tell whether the numbers are good.
 
-    Read more in :doc:`/guide/saving`.
+    Read more on the guide page "Save and load a model".
 
     Parameters
     ----------
@@ -55,4 +55,9 @@ def load(path: str | PathLike[str], *, mmap_mode: Literal["r"] | None = None, ve
     """
     if mmap_mode not in (None, "r"):
         raise ValueError(f"mmap_mode={mmap_mode!r}: None or 'r' is allowed.")
+    if not isinstance(path, str | bytes | PathLike):
+        raise TypeError(
+            f"path is a {type(path).__name__}; the path of a file that save of a topic model wrote is "
+            "allowed."
+        )
     return read_model(path, CLASSES, mapped=mmap_mode == "r", verify=verify)

@@ -5,6 +5,8 @@ All lanes of a round share a model. Each lane trains on mini-batches of its own 
 same arguments give the same bits everywhere.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 from numbers import Integral, Real
 from types import NoneType
@@ -99,18 +101,19 @@ def local_update(
     Parameters
     ----------
     model : estimator
-        From `start_model` or `merge_updates`, or fitted. It is not changed.
+        Model from `start_model` or `merge_updates`, or a fitted model. It is not changed.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Word counts of at most ``n_updates * batch_size`` documents of the lane. They are cut into batches in
-        their order.
+        Word counts of at most ``n_updates * batch_size`` documents of the lane. They are divided into batches
+        in order.
     lane : int
         Number of the lane, from 0. Updates are merged in this order. Each lane of a round needs a different
         number.
     n_updates : int from 1 to 65536, default=1
         Number of mini-batches before the merge, the same for all lanes. A lane with too few documents ends
-        with empty updates. Must be 1 before the first merge of a model, which replaces its random start.
+        with empty updates. Must be 1 before the first merge of a model, because this merge replaces the
+        random start.
     batch_size : int or None, default=None
-        Number of documents per mini-batch. If None, that of the model.
+        Number of documents per mini-batch. If None, ``batch_size`` of the model.
     dtype : {'float64', 'float32'}, default='float64'
         Type to which the update of the statistics is rounded.
 
@@ -122,15 +125,15 @@ def local_update(
     Raises
     ------
     ValueError
-        If a parameter is out of range, if there are more documents than fit, or if X is not a valid count
-        matrix.
+        If a parameter is out of range, X has more than ``n_updates * batch_size`` documents, or X is not a
+        valid count matrix.
     """
     if dtype not in ("float64", "float32"):
         raise ValueError(f"dtype={dtype!r} is invalid: must be 'float64' or 'float32'.")
     lane = _checked_integer("lane", lane, 0)
     n_updates = _checked_integer("n_updates", n_updates, 1, MOST_UPDATES, "Merge more often.")
-    batch_size = _checked_integer("batch_size", model.batch_size if batch_size is None else batch_size, 1)
     start = _lanes.start_of(model)
+    batch_size = _checked_integer("batch_size", model.batch_size if batch_size is None else batch_size, 1)
     X = model._validate_documents(X, reset=False)
     if X.shape[0] > n_updates * batch_size:
         raise ValueError(

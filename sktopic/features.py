@@ -1,5 +1,7 @@
 """Align the columns of X with those of a fitted model, and add new words to both."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable
 from numbers import Integral, Real

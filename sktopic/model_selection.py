@@ -1,5 +1,7 @@
 """Choose the number of topics: held-out score, coherence, stability and time for several numbers."""
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Sequence
@@ -108,20 +110,25 @@ class TopicNumberCurve:
     def one_standard_error(self) -> int:
         """The smallest number of topics whose score is within one standard error of the best.
 
-        The standard error is that of the difference to the best, computed fold by fold. The difficulty of a
-        fold does not affect it.
+        Standard errors are of score differences within each fold, so the difficulty of a fold does not
+        matter.
         """
         within = [-difference <= error for difference, error in map(self._difference, self.models)]
         within[self._best()] = True
         return int(self.n_components[within.index(True)])
 
     @property
-    def table(self) -> "DataFrame":
+    def table(self) -> DataFrame:
         """A pandas DataFrame with one row per number of topics, then one per reference.
 
-        The columns are "model"; "n_components", for references the mean over the folds; "score" and
-        "score_se", the mean score and its standard error; "difference" and "difference_se", the same for the
-        difference to the best number of topics, fold by fold; "coherence"; "stability"; "seconds".
+        The columns are
+
+        - model: name of the model;
+        - n_components: number of topics, for references the mean over the folds;
+        - score, score_se: mean score and its standard error;
+        - difference, difference_se: mean difference from the best number of topics and its standard error;
+        - coherence, seconds: means over the folds;
+        - stability: see `sktopic.metrics.stability`.
         """
         pandas = import_pandas()
         rows = []
@@ -143,12 +150,12 @@ class TopicNumberCurve:
             )
         return pandas.DataFrame(rows)
 
-    def plot(self, fig: "Figure | SubFigure | None" = None) -> NDArray[np.object_]:
+    def plot(self, fig: Figure | SubFigure | None = None) -> NDArray[np.object_]:
         """Plot score, coherence, stability and time over the number of topics.
 
-        Bars at the scores are one standard error of the difference to the best. A number of topics satisfies
+        Error bars show one standard error of the difference from the best score. A number of topics satisfies
         the one-standard-error rule if its bar reaches the horizontal line. Vertical lines mark the mean
-        numbers of topics of the references, and diamonds their measurements.
+        number of topics of each reference, and diamonds mark its measurements.
 
         Parameters
         ----------
@@ -244,7 +251,7 @@ def topic_number_curve(
     For each fold and number of topics, the model is fitted to the other folds and scored on this fold by
     `sktopic.metrics.document_completion`.
 
-    Read more in :doc:`/guide/number_of_topics`.
+    Read more on the guide page "How many topics".
 
     Parameters
     ----------
@@ -258,8 +265,8 @@ def topic_number_curve(
     cv : int, splitter or iterable of (train, test), default=5
         Folds. If a number, documents are divided at random into this number of folds of about equal size.
     references : sequence of estimators, default=()
-        Models that find a number of topics, such as `HybridHDP` or `DegenerateDirichletLDA`, measured in the
-        same folds. In a pipeline, a reference replaces the last step.
+        Models that infer the number of topics, such as `HybridHDP` or `DegenerateDirichletLDA`, measured in
+        the same folds. In a pipeline, a reference replaces the last step.
     param_name : str, default=None
         Name of the parameter that sets the number of topics. If None, ``n_components`` of the estimator or
         of the last step of a pipeline (such as "lda__n_components").
@@ -270,7 +277,7 @@ def topic_number_curve(
         and parameters reads the results from the file and computes only the others. If None, results are
         not kept.
     n_jobs : int or None, default=None
-        Number of parallel fits, as in scikit-learn. It affects only the seconds.
+        Number of parallel fits, as in scikit-learn. It affects only the measured times.
     random_state : int, default=0
         Seed of the folds if cv is a number, and of the models. Each fold has a different model seed.
     verbose : int, default=0

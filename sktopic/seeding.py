@@ -1,5 +1,7 @@
 """Priors from lists of words, and initial topics from documents."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from numbers import Integral, Real
@@ -10,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
+from sktopic._documents._input_messages import explaining
 from sktopic._documents._matrices import as_documents, canonical_counts, check_counts, check_sparse_structure
 from sktopic._topics._prior import LARGEST, SMALLEST
 from sktopic._typing import FloatArray, MatrixLike
@@ -63,7 +66,8 @@ def document_components(
     n_components = _checked_number(n_components)
     if not _is_number(share, Real) or not 0.0 <= share <= 1.0:
         raise ValueError(f"share={share!r}: a number from 0 to 1 is allowed.")
-    X = check_array(check_sparse_structure(X), accept_sparse="csr", dtype=np.float64)
+    with explaining(X, "document_components"):
+        X = check_array(check_sparse_structure(X), accept_sparse="csr", dtype=np.float64)
     X = as_documents(X)
     check_counts(X, "document_components")
     counts = canonical_counts(X)
@@ -92,25 +96,25 @@ def seed_prior(
     `HybridLDA` or `CollapsedGibbsLDA`. A prior acts during all of training, so seeds do not wash out as
     initial topics would. Mini-batch methods also start from topics that lean towards the prior.
 
-    Read more in :doc:`/guide/seed_words`.
+    Read more on the guide page "Seed words".
 
     Parameters
     ----------
     groups : mapping of names or topics to words
-        Groups of words. Each key is a name or the number of a topic. Names get the lowest topics that no
-        number claims, in the order of the mapping. A word may be in several groups.
+        Groups of words. Each key is a name or the number of a topic. Named groups take the lowest topics that
+        are not keys, in the order of the mapping. A word may be in several groups.
     feature_names : sequence of str
         Words of the columns, such as ``vectorizer.get_feature_names_out()``.
     n_components : int
         Number of topics, at least one per group. Topics without a group are learned as usual.
     weight : float, default=150.0
-        Dirichlet parameter of a word in the topic of its group, > 0, added to base if that is a number. It
-        acts like this number of tokens of the word in the topic. Small weights do not hold frequent words;
-        large weights crowd out the other words of the topic.
+        Dirichlet parameter of a word in the topic of its group, > 0, added to base if base is given. It acts
+        like this number of tokens of the word in the topic. With small weights, frequent words may move to
+        other topics. Large weights crowd out the other words of the topic.
     base : float or None, default=None
         Dirichlet parameter of all other entries, > 0. If None, the default of the estimator.
     missing : {'error', 'ignore'}, default='error'
-        Whether words that feature_names lacks raise an error or are ignored.
+        Whether to raise an error for words that are not in feature_names, or to ignore them.
 
     Returns
     -------

@@ -1,5 +1,6 @@
-"""The pages of the documentation that are written by hand."""
+"""The pages of the documentation that are written by hand, and modules beside them and beside the package."""
 
+import importlib.util
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -25,3 +26,11 @@ def written_pages():
     ]
     texts = [ROOT / name for name in TEXTS] + [*(ROOT / "examples").rglob("README.rst")]
     return sorted([*found, *texts])
+
+
+def module_at(path):
+    """Import a module that is in no package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -203,7 +203,7 @@ def named_model(names, seed=0):
 def test_models_over_other_words_are_refused(compare):
     names = [f"w{i}" for i in range(25)]
     model = named_model(names)
-    with pytest.raises(ValueError, match="'w24' in column 0, where the topics have 'w0'"):
+    with pytest.raises(ValueError, match="'w24' in column 0, but the topics have 'w0'"):
         compare(model, named_model(names[::-1]))
     compare(model, named_model(names))
     compare(model, model.components_)  # names that are not known are not compared

@@ -487,7 +487,7 @@ def test_errors_of_text_files_name_lines_of_later_blocks(tmp_path, monkeypatch):
             "line 1: expected '%%MatrixMarket matrix coordinate",
         ),
         ("", "truncated"),
-        (begin + "%\n", "truncated: it has no line of three sizes"),
+        (begin + "%\n", "truncated: the line with three sizes is missing"),
         (begin + "%\n1 1\n1 1 1\n", "line 3: expected a comment or three sizes, got '1 1"),
         (begin + "%\n1 0 1\n1 1 1\n", r"line 3: 0 words, must be in 1\.\."),
         (begin + "%\n1 1 1\n1 1 1.5\n", "line 4: expected three integers"),
@@ -552,13 +552,13 @@ def test_parquet_files_are_read_by_blocks(tmp_path):
         save_corpus(tmp_path / "narrow", iter_parquet(paths, 5))
     for columns, message in (
         ({"counts": [[1]] * 30}, "documents 0 to 7: 'indices' and 'counts' have lists of different lengths"),
-        ({"counts": [None] * 30}, "'counts' has null; lists of numbers are allowed"),
+        ({"counts": [None] * 30}, "'counts' has null; must have lists of numbers"),
         ({"counts": [None] + [[1]] * 29}, "'counts' has nulls"),
         ({"counts": [[None]] * 30}, "'counts' has nulls|lists of null"),
         ({"counts": [["a"]] * 30}, "'counts' has lists of string"),
         (
             {"indices": [[1.0]] * 30, "counts": [[1]] * 30},
-            "'indices' has lists of double; integer numbers are allowed",
+            "'indices' has lists of double; must have integer numbers",
         ),
     ):
         bad = write("bad", rows, **columns)
@@ -569,7 +569,7 @@ def test_parquet_files_are_read_by_blocks(tmp_path):
             with pytest.raises(ValueError, match=message):
                 read_parquet(bad, 7).blocks[0].compute()
     for read in [iter_parquet, read_parquet][: 1 + has_dask]:
-        there_are = r"no column 'words'; the columns are \['ids', 'indices', 'counts'\]"
+        there_are = r"no column 'words'. The columns are \['ids', 'indices', 'counts'\]"
         with pytest.raises(ValueError, match=there_are):
             list(read(wide, 7, indices="words"))
         with pytest.raises(ValueError, match="n_features == 0"):

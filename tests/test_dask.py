@@ -141,7 +141,7 @@ def failing_at(n, kind=OSError):
 def test_checkpoints_of_other_models_or_documents_are_refused(tmp_path):
     files = {"checkpoint": f"file://{tmp_path}/a", "checkpoint_every": 4}
     here(X=X[:1000], **files)
-    with pytest.raises(ValueError, match="set resume=True to continue"):
+    with pytest.raises(ValueError, match="Set resume=True to continue"):
         here(X=X[:1000], **files)
     with pytest.raises(ValueError, match="another model: parameter batch_size is 120 there and 50 here"):
         here(clone(MODEL).set_params(batch_size=50), X[:1000], resume=True, **files)
@@ -163,7 +163,7 @@ def test_checkpoints_of_other_models_or_documents_are_refused(tmp_path):
 def test_what_has_no_files_yet_is_an_empty_folder():
     pytest.importorskip("fsspec")
     assert Folder("memory://there-is-none").names() == []
-    with pytest.raises(ValueError, match="give checkpoint"):
+    with pytest.raises(ValueError, match="Set checkpoint"):
         here(X=X[:10], resume=True)
 
 
@@ -241,8 +241,8 @@ def test_it_is_an_estimator():
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (CollapsedGibbsLDA(n_shards=2), "must be OnlineEMLDA, .* or HybridHDP. Take OnlineEMLDA instead"),
-        (DirectAssignmentHDP(), "Take HybridHDP"),
+        (CollapsedGibbsLDA(n_shards=2), "must be OnlineEMLDA, .* or HybridHDP. Use OnlineEMLDA instead"),
+        (DirectAssignmentHDP(), "Use HybridHDP"),
         (OnlineEMLDA(boost=True), "boost"),
     ],
 )
@@ -252,13 +252,15 @@ def test_what_has_no_rule_is_refused(estimator, message):
 
 
 def test_what_is_no_client_or_no_list_of_blocks_is_named(client):
-    with pytest.raises(ValueError, match=r"client='tcp://there:8786': a dask.distributed.Client, None"):
+    with pytest.raises(
+        ValueError, match=r"client='tcp://there:8786' is invalid: must be a dask.distributed.Client, None"
+    ):
         DaskTopicModel(MODEL, client="tcp://there:8786").fit(X)
     closed = distributed.Client(client.scheduler.address, set_as_default=False)
     closed.close()
     with pytest.raises(ValueError, match="the client is closed"):
         DaskTopicModel(MODEL, client=closed).fit(X)
-    with pytest.raises(TypeError, match=r"X is a Delayed.*; .* a list of delayed matrices is allowed"):
+    with pytest.raises(TypeError, match=r"X is a Delayed.*; must be .* a list of delayed matrices"):
         DaskTopicModel(MODEL, **LANES).fit(dask.delayed(X))
     fitted = DaskTopicModel(MODEL, client=False, **LANES).fit(X)
     bag = pytest.importorskip("dask.bag")

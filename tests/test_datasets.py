@@ -533,7 +533,7 @@ def test_uci_vocabulary_must_fit(tmp_path, corpus):
     docword, vocab = tmp_path / "docword", tmp_path / "vocab.txt"
     docword.write_bytes(_uci_bytes(corpus))
     vocab.write_text("one\ntwo\n")
-    with pytest.raises(ValueError, match=r"vocab\.txt holds 2 words, the header of docword says 40"):
+    with pytest.raises(ValueError, match=r"vocab\.txt has 2 words, but the header of docword says 40"):
         read_uci(docword, vocab)
 
 
@@ -573,9 +573,9 @@ def test_ldac_sizes_and_repeated_words(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "holds no document"),
-        (b"1 0:1\n2 0:1\n", "line 2: 2 words are announced, 1 are there"),
-        (b"1 0:1 1:1\n", "line 1: 1 words are announced, 2 are there"),
+        (b"", "has no documents"),
+        (b"1 0:1\n2 0:1\n", "line 2: 2 words are announced, but there are 1"),
+        (b"1 0:1 1:1\n", "line 1: 1 words are announced, but there are 2"),
         (b"1 0:1\n1 3:1\n", r"line 2: word number 3 is outside 0\.\.2"),
         (b"1 -1:1\n", "line 1: expected 'N word:count"),
         (b"1 0:1\n1 0:0\n", r"line 2: count 0 is outside 1\.\."),
@@ -598,7 +598,7 @@ def test_ldac_vocabulary_and_n_features_must_agree(tmp_path):
     path, vocab = tmp_path / "corpus", tmp_path / "vocab.txt"
     path.write_bytes(b"1 0:1\n")
     vocab.write_text("one\ntwo\n")
-    with pytest.raises(ValueError, match=r"vocab\.txt holds 2 words, n_features says 3"):
+    with pytest.raises(ValueError, match=r"vocab\.txt has 2 words, but n_features says 3"):
         read_ldac(path, vocab, n_features=3)
 
 
@@ -650,7 +650,7 @@ def test_ldac_limits_on_sums(tmp_path, monkeypatch, limits, content, message):
         (b"one\ntw\0o\n", r", line 2: 'tw\\x00o' holds a null byte"),
         (b"w\n" * 8, ", line 7: the vocabulary is too long; at most 6 words"),
         (b"four\n" * 6, ", line 5: the vocabulary is too long; .* and 20 bytes"),
-        (b"\n\r\n", " holds no word"),
+        (b"\n\r\n", " has no words"),
     ],
 )
 def test_vocabularies_beyond_the_limits_are_refused(tmp_path, monkeypatch, content, message):
@@ -866,7 +866,9 @@ def test_fetch_refuses_counts_that_contradict_the_published_ones(tmp_path, serve
 
 def test_fetch_refuses_a_vocabulary_of_another_size(tmp_path, server):
     server.files["vocab.kos.txt"] += b"surplus\n"
-    with pytest.raises(ValueError, match=r"vocab\.kos\.txt holds 6907 words, the published figure says 6906"):
+    with pytest.raises(
+        ValueError, match=r"vocab\.kos\.txt has 6907 words, but the published figure says 6906"
+    ):
         fetch_bag_of_words("kos", tmp_path, base_url=server.url)
     assert _kept(tmp_path / "uci_bag_of_words") == []
 

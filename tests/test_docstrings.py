@@ -4,10 +4,13 @@ import ast
 import inspect
 import re
 from collections import defaultdict
+from types import SimpleNamespace
 
 import pytest
 
 import sktopic
+
+from .pages import ROOT, module_at
 
 NAMES = [name for name in sktopic.__all__ if hasattr(getattr(sktopic, name), "partial_fit")]
 ENTRY = re.compile(r"(?P<names>\w[\w, ]*) : (?P<kind>.*?)(?:,? default=(?P<default>.*))?")
@@ -130,3 +133,42 @@ def test_signature_is_annotated(function):
     ]
     assert not bare
     assert signature.return_annotation is not signature.empty
+
+
+def public_docstrings():
+    functions = [parameters.values[0] for parameters in public_functions()]
+    classes = [getattr(sktopic, name) for name in NAMES]
+    return {found.__qualname__: inspect.getdoc(found) or "" for found in [sktopic.load, *classes, *functions]}
+
+
+def test_docstrings_are_plain_text_as_help_shows_them():
+    roles = re.compile(r"(?<![\w:]):[a-z]+(?::[a-z]+)*:`")
+    assert not [name for name, text in public_docstrings().items() if roles.search(text)]
+
+
+@pytest.mark.skipif(not (ROOT / "doc").is_dir(), reason="the pages are in the checkout only")
+def test_docstrings_name_pages_of_the_guide_by_their_titles():
+    extension = module_at(ROOT / "doc" / "_ext" / "api_pages.py")
+    titles = extension.guide_pages(ROOT / "doc" / "guide")
+    text = "\n".join(public_docstrings().values())
+    named = {" ".join(title.split()) for title in extension.GUIDE_PAGE.findall(text)}
+    assert named and named <= titles.keys()
+    lines = ['Read more on the guide page "Look', 'at topics".']
+    extension.link_guide_pages(SimpleNamespace(srcdir=ROOT / "doc"), "class", "name", None, None, lines)
+    assert lines == ["Read more on the guide page :doc:`Look at topics </guide/inspection>`."]
+
+
+def printed(annotation):
+    return "" if annotation is inspect.Signature.empty else inspect.formatannotation(annotation)
+
+
+def test_help_shows_signatures_that_a_reader_takes_in():
+    """Types are named: ``ArrayLike`` alone is 300 characters when it is spelled out."""
+    functions = [parameters.values[0] for parameters in public_functions()]
+    constructors = [getattr(sktopic, name) for name in NAMES]
+    for function in functions + constructors:
+        signature = inspect.signature(function)
+        kinds = [printed(each.annotation) for each in signature.parameters.values()]
+        assert max(map(len, [*kinds, printed(signature.return_annotation)])) <= 80, function.__qualname__
+    methods = [function for function in functions if "." in function.__qualname__]
+    assert max(len(str(inspect.signature(method))) for method in methods) <= 160

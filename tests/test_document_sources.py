@@ -254,8 +254,8 @@ def test_a_result_is_mapped_as_one_file_even_if_another_takes_its_name(tmp_path,
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        (np.zeros((N, 4)), r"shape \(5000, 4\); \(5000, 5\)"),
-        (np.zeros((N - 1, 5)), r"shape \(4999, 5\); \(5000, 5\)"),
+        (np.zeros((N, 4)), r"shape \(5000, 4\); must be \(5000, 5\)"),
+        (np.zeros((N - 1, 5)), r"shape \(4999, 5\); must be \(5000, 5\)"),
         (np.zeros(N), r"shape \(5000,\)"),
         (np.zeros((N, 5), dtype=int), "dtype int64"),
         (np.broadcast_to(0.0, (N, 5)), "read-only"),
@@ -290,9 +290,9 @@ def test_a_file_is_written_completely_or_not_at_all(tmp_path):
     with pytest.raises(ValueError, match=r"block 5 of X: Negative values"):
         model.transform(bad, out=path)
     assert os.listdir(tmp_path) == []
-    with pytest.raises(ValueError, match="out has 4000 rows, and X has more"):
+    with pytest.raises(ValueError, match="out has 4000 rows, but X has more"):
         model.transform(BLOCKS, out=np.zeros((4000, 5)))
-    with pytest.raises(ValueError, match="out has 6000 rows, and X has 5000"):
+    with pytest.raises(ValueError, match="out has 6000 rows, but X has 5000"):
         model.transform(BLOCKS, out=np.zeros((6000, 5)))
 
 

@@ -18,7 +18,8 @@ from sklearn.pipeline import make_pipeline
 import sktopic
 from sktopic.datasets import make_bars
 from sktopic.inspection import explore, name_topics, topic_similarity
-from sktopic.inspection._explorer_data import find_words, units
+from sktopic.inspection._explorer_data import first_topic, units
+from sktopic.inspection._text_marks import find_words
 from sktopic.inspection._topic_map import scaled, topic_map
 from sktopic.lda import OnlineEMLDA
 from tests.test_docstrings import NAMES
@@ -165,6 +166,91 @@ def test_topics_have_the_names_they_were_given(bars, lda):
         "left <b>",
         "Topic 2",
     ]
+
+
+def test_the_page_opens_on_the_most_coherent_of_large_topics(lda, bars):
+    data = data_of(explore(lda, bars))
+    npmi = sktopic.metrics.coherence(lda, bars, per_topic=True)
+    np.testing.assert_allclose([topic["coherence"] for topic in data["topics"]], npmi, rtol=0.01)
+    assert data["first"] == npmi.argmax()  # all are of average size
+    shares = np.array([0.5, 0.34, 0.16])
+    assert first_topic(np.array([0.1, 0.2, 0.9]), shares) == 1
+    assert first_topic(np.array([0.1, 0.2, 0.9]), np.array([0.5, 0.33, 0.17])) == 2
+    assert first_topic(None, shares) == 0
+
+
+def marked_words(explorer):
+    """Words that are marked in each text, in the order of rows, and what the page says if there are none."""
+    data = data_of(explorer)
+    marked = {}
+    for entry in data["documents"]:
+        units_of_text, at = entry["text"].encode("utf-16-le"), 0
+        marked[entry["row"]] = words = []
+        for before, length, _ in zip(*[iter(entry["marks"])] * 3):
+            words.append(units_of_text[2 * (at + before) : 2 * (at + before + length)].decode("utf-16-le"))
+            at += before + length
+    return [marked[row] for row in sorted(marked)], data["unmarked"]
+
+
+def segment(text):
+    """Words of two characters, and single characters, without 的: as a segmenter of Chinese returns them."""
+    return re.findall("北京|上海|公园|[我爱去]", text)
+
+
+def stems(text):
+    return [re.sub("(ies|y|ing|s)$", "", word) for word in re.findall("[a-z]+", text.lower())]
+
+
+CHINESE = ["我爱北京的公园。我去🎉上海", "上海的公园,北京"]
+SEGMENTED = [["我", "爱", "北京", "公园", "我", "去", "上海"], ["上海", "公园", "北京"]]
+ENGLISH = ["Ponies running: the Pony-rides", "Runs of a (pony)"]
+
+
+@pytest.mark.parametrize(
+    ("vectorizer", "texts", "found"),
+    [
+        (CountVectorizer(analyzer=segment), CHINESE, SEGMENTED),
+        (CountVectorizer(tokenizer=segment, token_pattern=None), CHINESE, SEGMENTED),
+        (
+            CountVectorizer(tokenizer=segment, token_pattern=None, ngram_range=(2, 2)),
+            CHINESE,
+            [["我爱", "北京的公园", "我去"], ["上海的公园"]],
+        ),
+        (
+            CountVectorizer(analyzer=stems),
+            ENGLISH,
+            [["Ponies", "running", "the", "Pony", "rides"], ["Runs", "of", "a", "pony"]],
+        ),
+        (
+            CountVectorizer(strip_accents="unicode", stop_words=["of"], ngram_range=(1, 2)),
+            ["Café of York", "The cafes"],
+            [["Café of York"], ["The cafes"]],
+        ),
+        (CountVectorizer(token_pattern=r"\S+"), ["C++ don't", "#tag"], [["C++", "don't"], ["#tag"]]),
+    ],
+)
+def test_texts_are_marked_by_the_tokens_of_the_vectorizer(vectorizer, texts, found):
+    pipe = make_pipeline(vectorizer, OnlineEMLDA(n_components=2, max_iter=1, random_state=0)).fit(texts)
+    assert marked_words(explore(pipe, texts, texts=texts)) == (found, None)
+
+
+def test_what_cannot_be_marked_is_said():
+    texts = ["new york", "york of old"]
+    tokens = [["new", "york"], ["York", "old"]]
+    lda = OnlineEMLDA(n_components=2, max_iter=1, random_state=0)
+    pipe = make_pipeline(CountVectorizer(analyzer="char_wb", ngram_range=(2, 3)), lda).fit(texts)
+    marked, reason = marked_words(explore(pipe, texts, texts=texts))
+    assert marked == [[], []] and "runs of characters (analyzer='char_wb')" in reason
+    # Documents that are tokens already: the words are found in the texts by their names.
+    pipe = make_pipeline(CountVectorizer(analyzer=lambda document: document), lda).fit(tokens)
+    assert marked_words(explore(pipe, tokens, texts=texts)) == ([["new", "york"], ["old"]], None)
+    # So are those of a model alone, also in Chinese.
+    vectorizer = CountVectorizer(analyzer=segment)
+    X = vectorizer.fit_transform(CHINESE)
+    model, names = lda.fit(X), vectorizer.get_feature_names_out()
+    assert marked_words(explore(model, X, names, CHINESE)) == (SEGMENTED, None)
+    marked, reason = marked_words(explore(model, X, texts=CHINESE))
+    assert marked == [[], []] and "none of the counted words was found" in reason
 
 
 def test_small_corpora():

@@ -15,6 +15,7 @@ import pytest
 from sktopic.datasets import make_bars
 from sktopic.inspection import explore, name_topics
 from sktopic.lda import OnlineEMLDA
+from sktopic.metrics import coherence
 from tests.test_explorer import HOSTILE
 
 VARIABLE = "SKTOPIC_BROWSER"
@@ -99,11 +100,11 @@ def test_all_parts_are_there_and_have_names(show, full, bars):
     for name in "Map of topics", "Topics":
         options = page.get_by_role("listbox", name=name, exact=True).get_by_role("option")
         expect(options).to_have_count(6)
-    largest = by_size(bars)[0]
-    expect(page.get_by_role("option", name=f"Topic {largest},", selected=True)).to_have_count(2)
+    first = coherence(bars.model, bars.X, per_topic=True).argmax()
+    expect(page.get_by_role("option", name=f"Topic {first}:", selected=True)).to_have_count(2)
     expect(page.get_by_role("combobox", name="Search words, topics and documents")).to_be_visible()
     expect(page.get_by_role("slider", name="Relevance")).to_be_visible()
-    expect(page.get_by_role("img", name=f"Share of topic {largest} from 2000")).to_be_visible()
+    expect(page.get_by_role("img", name=f"Share of topic {first}: ")).to_be_visible()
     expect(page.locator("#group-list li")).to_have_count(3)
     expect(page.get_by_role("article")).to_have_count(10)
     has_name = "all => all.map((e) => Boolean(e.ariaLabel || e.innerText || e.labels?.length))"
@@ -137,7 +138,7 @@ def test_words_of_texts_have_the_color_of_their_topic(show, full, bars):
 
 def test_keyboard(show, full, bars):
     order = by_size(bars)
-    page = show(full)
+    page = show(full, f"#topic={order[0]}")
     heading = page.locator("#topic-number")
     page.keyboard.press("ArrowRight")
     expect(heading).to_have_text(f"Topic {order[1]}")
@@ -152,7 +153,7 @@ def test_keyboard(show, full, bars):
     for key in "ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown":
         page.keyboard.press(key)
     focused = page.evaluate("document.activeElement.getAttribute('aria-label')")
-    assert focused.startswith(heading.text_content() + ",")
+    assert focused.startswith(heading.text_content() + ":")
     assert focused == page.locator("#plane [aria-selected=true]").get_attribute("aria-label")
     page.keyboard.press("/")
     page.keyboard.type("word7")
@@ -227,6 +228,99 @@ def test_policy_forbids_other_scripts_and_the_network(show, full):
     # Reports of what was refused; a request would be its address.
     assert all("Content Security Policy" in complaint for complaint in show.complaints)
     show.complaints.clear()
+
+
+@pytest.fixture(scope="module")
+def many():
+    """A page of 60 topics of different sizes, some with names."""
+    rng = np.random.default_rng(0)
+    components = rng.dirichlet(np.full(400, 0.05), 60)
+    theta = rng.dirichlet(rng.gamma(0.5, size=60) + 1e-3, 200)
+    X = rng.poisson(100 * theta @ components)
+    model = OnlineEMLDA(n_components=60, max_iter=3, random_state=0).fit(X)
+    name_topics(model, {3: "a long name of several words", 7: "名称", 9: "name"})
+    return explore(model, X, [f"word{number}" for number in range(400)], groups=np.arange(200) % 9)
+
+
+BOXES = "all => all.map((e) => e.getBoundingClientRect()).map((b) => [b.left, b.top, b.right, b.bottom])"
+
+
+@pytest.mark.parametrize("width", [400, 900, 1600])
+def test_labels_cover_no_circle_and_no_other_label(show, many, width):
+    page = show(many, viewport={"width": width, "height": 800})
+    page.locator(".word").first.click()
+    labels = np.array(page.locator("#plane .label:not(:empty)").evaluate_all(BOXES))
+    circles = np.array(page.locator("#plane circle").evaluate_all(BOXES))
+    left, top, right, bottom = np.array(page.locator("#plane svg").evaluate_all(BOXES))[0]
+    assert len(circles) == 60 and len(labels) >= 8
+    assert np.all(labels[:, :2] > [left - 1, top - 1]) and np.all(labels[:, 2:] < [right + 1, bottom + 1])
+    overlap = np.minimum(labels[:, None, 2:], labels[:, 2:]) - np.maximum(labels[:, None, :2], labels[:, :2])
+    assert not np.any(np.triu(overlap.min(axis=2) > 1, 1))
+    centers, radii = (circles[:, :2] + circles[:, 2:]) / 2, (circles[:, 2] - circles[:, 0]) / 2
+    nearest = np.clip(centers[:, None], labels[:, :2], labels[:, 2:])
+    assert np.all(np.sqrt(((nearest - centers[:, None]) ** 2).sum(axis=2)) > radii[:, None] - 1)
+
+
+def test_labels_and_circles_choose_topics(show, many):
+    page = show(many, viewport={"width": 1280, "height": 800})
+    marks = page.locator("#plane .topic")
+    labeled = marks.filter(has=page.locator(".label:not(:empty)")).nth(3)
+    name = labeled.get_attribute("aria-label")
+    labeled.locator(".label").click()
+    expect(page.get_by_role("option", name=name, selected=True)).to_have_count(2)
+    # One without a label shows its name, by mouse and by keyboard.
+    unlabeled = marks.filter(has=page.locator(".label:empty")).first
+    name = unlabeled.get_attribute("aria-label")
+    unlabeled.locator("circle").hover()
+    called, share = page.locator("#tip").text_content().split(" · ")
+    assert f"Topic {called.replace(' ', ': ', 1)}, {share} of tokens" == name
+    page.mouse.move(0, 0)
+    expect(page.locator("#tip")).to_be_hidden()
+    page.keyboard.press("Tab")
+    unlabeled.focus()
+    expect(page.locator("#tip")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("option", name=name, selected=True)).to_have_count(2)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_a_topic_has_one_name(show, full, k):
+    page = show(full, f"#topic={k}")
+    title = page.locator("#topic-heading").text_content()
+    assert title == "named" if k == 4 else len(title.split(", ")) == 3
+    described = f"Topic {k}: {title}, "
+    for part in "#plane", "#topics":
+        assert page.locator(f"{part} [aria-selected=true]").get_attribute("aria-label").startswith(described)
+    assert page.locator("#plane .chosen .label").text_content() == title
+    assert page.locator("#topics [aria-selected=true] .name").text_content() == title
+    assert page.locator(".of-topic").all_text_contents() == [f"{k} {title}"] * 2
+    assert f"topic {k}: {title}, from 2000" in page.locator("#time svg").get_attribute("aria-label")
+    assert page.locator("#legend button").first.text_content() == f"{k}{title}"
+    assert page.locator(f".mark[data-topic='{k}']").first.get_attribute("title") == f"topic {k}: {title}"
+    assert f"topic {k}: {title}" in page.locator(".strip").first.get_attribute("aria-label")
+    page.get_by_role("combobox").fill(f"topic {k}")
+    assert page.locator("#results [role=option]").first.text_content() == f"Topic {k}{title}"
+
+
+def test_courses_and_a_long_list_are_in_sight(show, full, many):
+    bottoms = "all => all.map((e) => e.getBoundingClientRect().bottom)"
+    page = show(full, viewport={"width": 1280, "height": 800})
+    assert max(page.locator("#time, #groups, #word-list li:nth-child(5)").evaluate_all(bottoms)) < 800
+    page = show(many, viewport={"width": 900, "height": 800})
+    bottom = page.locator("#topics").evaluate("list => list.getBoundingClientRect().bottom")
+    whole = [each for each in page.locator("#topics li").evaluate_all(bottoms) if each <= bottom]
+    assert bottom < 800 and len(whole) >= 8
+    assert page.evaluate("document.documentElement.scrollWidth") == 900
+    widths = page.locator("#topics .name").evaluate_all(
+        "all => all.map((e) => e.clientWidth - e.scrollWidth)"
+    )
+    assert min(widths) >= 0
+
+
+def test_reasons_why_words_are_not_marked_are_shown(show, bars):
+    page = show(explore(bars.model, bars.X, [f"other{word}" for word in WORDS], bars.texts))
+    expect(page.get_by_text("Words are not marked: none of the counted words")).to_be_visible()
+    expect(page.locator("#legend")).to_be_hidden()
 
 
 def test_narrow_dark_and_still(show, full):

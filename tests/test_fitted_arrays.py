@@ -62,7 +62,7 @@ def test_every_fitted_array_is_declared(model):
 def test_what_training_has_set_cannot_be_set(name):
     model = OnlineEMLDA(3, random_state=0)
     before = model.partial_fit(X)._state
-    with pytest.raises(AttributeError, match=f"{name} of OnlineEMLDA is read-only: fit"):
+    with pytest.raises(AttributeError, match=f"{name} of OnlineEMLDA is read-only: only training"):
         setattr(model, name, getattr(model, name))
     assert model._state is before
     with pytest.raises(AttributeError, match=f"OnlineEMLDA has no {name}: call fit first"):
@@ -131,7 +131,7 @@ def test_topics_in_use_are_among_those_in_training(model, columns):
         damaged._state, in_use=np.array(columns), topic_weights=weights, doc_topic_prior=prior
     )
     for call in (damaged.transform, damaged.partial_fit):
-        with pytest.raises(ValueError, match="damaged: in_use has not ascending numbers"):
+        with pytest.raises(ValueError, match="damaged: in_use must have ascending numbers"):
             call(X)
 
 

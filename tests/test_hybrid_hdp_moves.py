@@ -421,14 +421,14 @@ def _weighted_and_copied():
 
 
 def test_lanes_are_refused():
-    with pytest.raises(ValueError, match="rule for lanes"):
+    with pytest.raises(ValueError, match="not support lanes"):
         make_model()._check_lanes()
 
 
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"sampler": "table_indicator"}, "'collapsed' is allowed"),
+        ({"sampler": "table_indicator"}, "must be 'collapsed'"),
         ({"topic_word_prior": 0.0}, "must be above 0"),
     ],
 )

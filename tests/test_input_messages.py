@@ -11,16 +11,20 @@ from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 import sktopic
 from sktopic.datasets import make_bars, make_lda_documents
+from sktopic.distributed import local_update
 from sktopic.exceptions import CountsWarning, TopicLimitWarning
 from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP
+from sktopic.inspection import explore, top_documents, top_words
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
-from sktopic.metrics import document_completion, left_to_right, perplexity, relative_score
+from sktopic.metrics import document_completion, left_to_right, perplexity, relative_score, stability
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
+from sktopic.seeding import document_components
 
 TEXTS = ["the cat sat on the mat", "dogs chase cats", "", "models of topics of texts", "cats and mats"] * 20
 TOKENS = [text.split() for text in TEXTS]
@@ -296,7 +300,9 @@ def test_limit_of_the_number_of_topics_that_was_reached_is_warned_of(estimator):
     bars = make_bars(200, random_state=0).data
     limited = estimator(n_components=3, random_state=0)
     (message,) = warnings_of(limited.fit, bars, TopicLimitWarning)
-    assert f"{estimator.__name__} finds that n_components=3 topics" in message
+    assert (
+        f"{estimator.__name__} finds that the largest possible number of topics, n_components=3," in message
+    )
     assert limited.n_components_ == 3
     # One topic is no question; nor are three where the posterior is of fewer.
     assert not warnings_of(estimator(n_components=1).fit, bars, TopicLimitWarning)
@@ -315,6 +321,44 @@ def test_warning_as_an_error_leaves_an_earlier_fit_as_it_was():
     assert_array_equal(model.components_, before)
     assert model.n_features_in_ == COUNTS.shape[1]
     assert sktopic.exceptions.CountsWarning is CountsWarning
+
+
+# Pipelines where models belong, and the reverse
+
+PIPELINE = make_pipeline(CountVectorizer(), OnlineEMLDA(2, max_iter=1, random_state=0)).fit(TEXTS)
+CLASSIFIER = make_pipeline(*PIPELINE, MultinomialNB()).fit(TEXTS, [0, 1] * 50)
+MISTAKES = {
+    "texts for a model": (lambda: explore(PIPELINE[-1], TEXTS), r"vectorizer\.transform\(X\).*the pipeline"),
+    "texts to measure": (
+        lambda: perplexity(PIPELINE[-1], TEXTS),
+        r"vectorizer\.transform\(X\).*the pipeline",
+    ),
+    "counts for a pipeline": (lambda: top_documents(PIPELINE, COUNTS), r"takes texts.*pipeline\[-1\]"),
+    "texts as names": (
+        lambda: explore(PIPELINE[-1], COUNTS, TEXTS),
+        "words of the columns, get",
+    ),
+    "a classifier at the end": (lambda: top_words(CLASSIFIER), r"MultinomialNB.*pipeline\[:-1\]"),
+    "a path for a model": (lambda: top_words("topics.zip"), r"is a str.*sktopic\.load\(path\)"),
+    "a pipeline to load": (lambda: sktopic.load(PIPELINE), "path is a Pipeline.*path of a file"),
+    "a lane of a pipeline": (
+        lambda: local_update(PIPELINE, TEXTS, lane=0),
+        r"give .*pipeline\[-1\]",
+    ),
+    "texts to start from": (
+        lambda: document_components(TEXTS, 2),
+        "X has texts.*expects counts",
+    ),
+    "no documents": (lambda: explore(PIPELINE), r"explore\(\): missing.*'X'"),
+    "models one by one": (lambda: stability(PIPELINE, PIPELINE), r"stability\(\): too many"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_pipeline_or_a_model_in_the_wrong_place_is_told_what_to_give(mistake):
+    call, advice = MISTAKES[mistake]
+    with pytest.raises((TypeError, ValueError), match=advice):
+        call()
 
 
 # Scores of documents without words

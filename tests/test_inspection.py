@@ -405,7 +405,11 @@ def test_missing_matplotlib_is_reported_with_the_remedy(monkeypatch):
         (lambda: plot_scores([1], 3), TypeError, "scores=3 is invalid"),
         (lambda: plot_scores([1], [1], labels=3), ValueError, "'labels' .* Got 3"),
         (lambda: top_words(COMPONENTS, ["a"]), ValueError, r"feature_names has shape \(1,\).*\(4,\)"),
-        (lambda: top_words(COMPONENTS, "abcd"), TypeError, "feature_names is a str; a list of the 4 words"),
+        (
+            lambda: top_words(COMPONENTS, "abcd"),
+            TypeError,
+            "feature_names is a str; must be a list of the 4 words",
+        ),
         (lambda: top_words(COMPONENTS, {"a": 0}), TypeError, r"is a dict;.*get_feature_names_out\(\)"),
         (lambda: plot_topics(COMPONENTS, sparse.csr_array(np.eye(4))), TypeError, "is a csr_array"),
         (lambda: top_words(-COMPONENTS), ValueError, "Negative values in data passed to components"),

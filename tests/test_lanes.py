@@ -353,13 +353,13 @@ def test_many_numbers_of_single_precision_are_merged():
     [
         (OnlineEMLDA(boost=True), ValueError, "boost=True does not support lanes"),
         (OnlineEMLDA(average=True), ValueError, "average=True does not support lanes"),
-        (OnlineEMLDA(early_stopping=True), ValueError, "early_stopping=True has no rule.* score after"),
+        (OnlineEMLDA(early_stopping=True), ValueError, "early_stopping=True does not support.* score after"),
         (
             OnlineEMLDA(components_init=np.ones((1, 25))),
             ValueError,
-            "components_init has no rule.*partial_fit",
+            "components_init does not support.*partial_fit",
         ),
-        (OnlineEMLDA(topic_word_prior=np.ones((10, 25))), ValueError, "as a matrix has no rule"),
+        (OnlineEMLDA(topic_word_prior=np.ones((10, 25))), ValueError, "as a matrix does not support"),
         (
             OnlineVariationalLDA(learning_method="batch"),
             ValueError,
@@ -367,8 +367,12 @@ def test_many_numbers_of_single_precision_are_merged():
         ),
         (LangevinLDA(), ValueError, "LangevinLDA does not support lanes.*Use HybridLDA"),
         (SinglePassLDA(), ValueError, "SinglePassLDA does not support lanes.*OnlineEMLDA"),
-        (CollapsedGibbsLDA(), ValueError, "CollapsedGibbsLDA cannot be trained.*Take OnlineEMLDA instead"),
-        (OnlineVariationalHDP(), ValueError, "OnlineVariationalHDP cannot .*Take HybridHDP instead"),
+        (
+            CollapsedGibbsLDA(),
+            ValueError,
+            "CollapsedGibbsLDA does not support lanes.*Use OnlineEMLDA instead",
+        ),
+        (OnlineVariationalHDP(), ValueError, "OnlineVariationalHDP does not .*Use HybridHDP instead"),
         (OnlineEMLDA(n_components=0), ValueError, "n_components"),
         (LinearRegression(), TypeError, "is not a topic model"),
     ],
@@ -400,9 +404,9 @@ def test_wrong_arguments_are_refused():
         ):
             start_model(MODELS["gibbs"], N_WORDS, total)
     ragged = [np.zeros((2, 2)), np.zeros((2, 3))]
-    invalid = "is invalid: must be a list of strings"
+    invalid = "is invalid: must be a list with one string"
     for names, message in (
-        (["a"], "has 1 names, for 25"),
+        (["a"], "has 1 names, but there are 25"),
         ([1] * 25, invalid),
         ("a", invalid),
         (ragged, invalid),
@@ -410,7 +414,7 @@ def test_wrong_arguments_are_refused():
         with pytest.raises(ValueError, match=f"feature_names {message}"):
             start_model(MODELS["gibbs"], N_WORDS, N_DOCUMENTS, names)
     model = start_model(MODELS["gibbs"].set_params(batch_size=SIZE), N_WORDS, N_DOCUMENTS)
-    with pytest.raises(ValueError, match="n_updates=2: the first update"):
+    with pytest.raises(ValueError, match="n_updates=2 is invalid in the first round"):
         local_update(model, X[:20], lane=0, n_updates=2)
     with pytest.raises(ValueError, match="X has 11 samples; n_updates=1 with batch_size=10 are for 10"):
         local_update(model, X[:11], lane=0)
@@ -424,10 +428,10 @@ def test_wrong_arguments_are_refused():
             merge_updates(model, some)
     merged = merge_updates(model, updates)
     with pytest.raises(
-        ValueError, match="from another model or state: its number of updates is 0, that of this model is 1"
+        ValueError, match="from another model or state: its number of updates is 0, but this model has 1"
     ):
         merge_updates(merged, updates)
-    with pytest.raises(ValueError, match="frozen topics have no rule"):
+    with pytest.raises(ValueError, match="frozen topics do not support"):
         local_update(merged.freeze_topics([0]), X[:10], lane=0)
 
 
@@ -435,10 +439,10 @@ def test_wrong_arguments_are_refused():
     ("change", "message"),
     [
         ({"random_state": 4}, "seed is"),
-        ({"n_components": 6}, "number of topics is 6, that of this model is 5"),
-        ({"learning_offset": 9.0}, "learning_offset is 9.0, that of this model is 1.0"),
-        ({"cls": HybridLDA}, "class is 'HybridLDA', that of this model is 'OnlineEMLDA'"),
-        ({"n_features": 30}, "n_features is 30, that of this model is 25"),
+        ({"n_components": 6}, "number of topics is 6, but this model has 5"),
+        ({"learning_offset": 9.0}, "learning_offset is 9.0, but this model has 1.0"),
+        ({"cls": HybridLDA}, "class is 'HybridLDA', but this model has 'OnlineEMLDA'"),
+        ({"n_features": 30}, "n_features is 30, but this model has 25"),
         ({"feature_names": [f"w{i}" for i in range(25)]}, "feature_names_in_ is"),
         ({"documents": 7}, "fitted state is"),
     ],
@@ -532,7 +536,7 @@ def test_total_samples_may_be_a_number_of_any_type(total, tmp_path):
 def test_lanes_of_a_round_make_the_same_number_of_updates():
     model = Rounds(MODELS["gibbs"]).run().model
     updates = [local_update(model, X[:20], lane=i, n_updates=n) for i, n in enumerate((2, 3))]
-    with pytest.raises(ValueError, match="of different rounds: lane 1 has n_updates=3"):
+    with pytest.raises(ValueError, match="to different rounds: lane 1 has n_updates=3"):
         merge_updates(model, updates)
 
 

@@ -461,5 +461,5 @@ def test_columns_of_a_data_frame_in_another_order_are_refused(metric):
     frame = pandas.DataFrame(make_bars(40, random_state=0).data.toarray(), columns=names)
     model = OnlineEMLDA(4, random_state=0).fit(frame)
     assert np.isfinite(metric(model, frame))
-    with pytest.raises(ValueError, match="X has 'w24' in column 0, where the topics have 'w0'"):
+    with pytest.raises(ValueError, match="X has 'w24' in column 0, but the topics have 'w0'"):
         metric(model, frame.iloc[:, ::-1])

@@ -1,17 +1,30 @@
 """Estimators as parts of scikit-learn's pipelines, searches and unions."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from sklearn.compose import make_column_transformer
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sktopic.datasets import load_docstrings, make_bars
+from sktopic.inspection import name_topics, top_words
 from sktopic.lda import OnlineEMLDA
-from sktopic.metrics import document_completion, left_to_right, perplexity
+from sktopic.metrics import (
+    coherence,
+    document_completion,
+    left_to_right,
+    neg_perplexity_scorer,
+    perplexity,
+    relative_score,
+)
 
 # What LogisticRegression of an older scikit-learn meets in a newer SciPy.
 pytestmark = pytest.mark.filterwarnings("ignore:scipy.optimize. The `disp`:DeprecationWarning")
@@ -78,7 +91,7 @@ def test_counts_in_the_place_of_texts_are_named(texts):
     train, *_ = texts
     pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(2, max_iter=1, random_state=0)).fit(train)
     with pytest.raises(
-        ValueError, match=r"begins with a CountVectorizer, which takes texts: .* pipeline\[-1\]"
+        ValueError, match=r"begins with a CountVectorizer, which takes texts. .* pipeline\[-1\]"
     ):
         perplexity(pipe, pipe[0].transform(train))
 
@@ -89,7 +102,9 @@ def test_text_without_known_words_passes_the_pipeline(texts):
 
 
 @pytest.mark.parametrize(
-    "scoring", [None, document_completion, left_to_right], ids=["own", "completion", "left to right"]
+    "scoring",
+    [None, document_completion, left_to_right, neg_perplexity_scorer],
+    ids=["own", "completion", "left to right", "perplexity"],
 )
 def test_grid_search(bars, scoring):
     """One topic is never the best for the bars, and the refitted model is usable."""
@@ -101,6 +116,30 @@ def test_grid_search(bars, scoring):
     assert np.isfinite(scores).all() and (scores < 0).all()
     assert search.transform(bars.data).shape == (240, 8)
     assert search.score(bars.data) > scores.min()
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+@pytest.mark.parametrize("scoring", [perplexity, partial(perplexity, n_repeats=2), {"score": perplexity}])
+def test_perplexity_is_refused_as_a_scorer(bars, scoring):
+    """By an error, or where scikit-learn turns errors into scores, by a warning and NaN."""
+    advice = r"Give scoring=sktopic\.metrics\.neg_perplexity_scorer"
+    search = GridSearchCV(make_model(), {"max_iter": [1]}, scoring=scoring, cv=2, refit=False)
+    with pytest.warns(UserWarning, match=advice):
+        search.fit(bars.data)
+    assert np.isnan(search.cv_results_["mean_test_score"]).all()
+    with pytest.raises(TypeError, match=advice):
+        search.set_params(error_score="raise").fit(bars.data)
+
+
+@pytest.mark.parametrize("scoring", [neg_perplexity_scorer, document_completion, relative_score, coherence])
+def test_grid_search_over_a_pipeline_that_counts(texts, scoring):
+    """The best model is refitted, and scores as the scorer says."""
+    pipeline = make_pipeline(make_vectorizer(), make_model())
+    grid = {"onlineemlda__n_components": [1, 12]}
+    search = GridSearchCV(pipeline, grid, scoring=scoring, cv=2).fit(texts[0])
+    assert search.best_params_ == {"onlineemlda__n_components": 12}
+    assert search.best_estimator_[-1].n_components_ == 12
+    assert search.score(texts[2]) == scoring(search.best_estimator_, texts[2])
 
 
 def test_grid_search_in_processes_gives_the_same_scores(bars):
@@ -144,6 +183,28 @@ def test_metrics_agree_with_scorers(bars):
     assert left_to_right(model, bars.data[:20], y[:20]) == left_to_right(model, bars.data[:20])
     assert perplexity(model, bars.data, y) == perplexity(model, bars.data)
     assert model.score(bars.data, y) == model.score(bars.data)
+
+
+def test_topics_beside_columns_of_numbers(texts):
+    """The names of topics are those of columns, also for a classifier that is trained already."""
+    pandas = pytest.importorskip("pandas")
+    train, y_train, *_ = texts
+    table = pandas.DataFrame({"text": train, "length": [float(len(text)) for text in train]})
+    topics = make_pipeline(make_vectorizer(), make_model(5))
+    columns = make_column_transformer(
+        (topics, "text"), (StandardScaler(), ["length"]), verbose_feature_names_out=False
+    )
+    model = make_pipeline(columns, LogisticRegression()).fit(table, y_train)
+    names = [f"onlineemlda{i}" for i in range(5)]
+    assert model[:-1].get_feature_names_out().tolist() == [*names, "length"]
+    fitted = columns.named_transformers_["pipeline"]
+    names = [" ".join(words) for words in top_words(fitted, n_words=3)]
+    name_topics(fitted, names)
+    with config_context(transform_output="pandas"):
+        found = columns.transform(table)
+    assert found.columns.tolist() == model[:-1].get_feature_names_out().tolist() == [*names, "length"]
+    assert_array_equal(found[names], fitted.transform(train))
+    assert model.score(table, y_train) > 0.5
 
 
 def test_feature_union_beside_another_transformer(bars):

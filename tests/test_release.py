@@ -3,9 +3,7 @@
 ``make release-check`` asks for what has to be true at a release only.
 """
 
-import importlib.util
 import re
-import shutil
 import tomllib
 import zipfile
 from pathlib import Path
@@ -14,7 +12,8 @@ import pytest
 
 import sktopic
 
-ROOT = Path(__file__).parent.parent
+from .pages import ROOT, module_at
+
 if not (ROOT / ".github").is_dir():
     pytest.skip("what a release needs is in the checkout only", allow_module_level=True)
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -24,15 +23,9 @@ CITATION = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 WORKFLOWS = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / ".github/workflows").iterdir()}
 
 
-def script(name):
-    """A module of the folder .ci."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-release_check, check_dist = script("release_check"), script("check_dist")
+release_check, check_dist = (
+    module_at(ROOT / ".ci" / f"{name}.py") for name in ("release_check", "check_dist")
+)
 
 
 def supported():
@@ -80,18 +73,59 @@ def test_requirements_of_the_recipe_are_those_of_the_package():
     assert section("host") == bounds(SETTINGS["build-system"]["requires"])
 
 
-def test_links_and_pictures_of_the_readme_work_where_it_is_shown_alone(monkeypatch):
+REPOSITORY = "https://github.com/someone/sktopic"
+
+
+@pytest.fixture
+def setup(monkeypatch):
+    """The module setup.py, in the folder of the checkout."""
     pytest.importorskip("Cython")
     monkeypatch.chdir(ROOT)
-    spec = importlib.util.spec_from_file_location("setup_of_sktopic", "setup.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    repository = PROJECT["urls"]["Repository"]
-    found = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", module.readme())
-    assert sum(bool(mark) for mark, _ in found) == 1
-    for mark, address in found:
-        folder = "raw" if mark else "blob"
-        assert address.startswith(f"{repository}/{folder}/main/")
+    return module_at(ROOT / "setup.py")
+
+
+def test_one_address_sets_all_others(setup):
+    assert setup.repository() == release_check.repository()
+    assert setup.urls("") == {}
+    assert setup.urls(REPOSITORY) == {
+        "Repository": REPOSITORY,
+        "Documentation": "https://someone.github.io/sktopic",
+        "Changelog": "https://someone.github.io/sktopic/changelog.html",
+        "Issues": f"{REPOSITORY}/issues",
+    }
+
+
+def test_a_release_without_an_address_is_refused(monkeypatch):
+    def n_faults(address):
+        monkeypatch.setattr(release_check, "repository", lambda: address)
+        return sum("repository = " in fault for fault in release_check.faults())
+
+    monkeypatch.setattr(release_check, "git", lambda *arguments: [])
+    assert [n_faults(address) for address in ("", "https://github.com/someone", REPOSITORY)] == [1, 1, 0]
+
+
+def links_and_pictures(html):
+    return re.findall(r'<a [^>]*href="([^"#]+)"', html), re.findall(r'<img [^>]*src="([^"]*)"', html)
+
+
+def test_a_code_host_finds_and_draws_what_the_readme_links_to():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = [target for target in re.findall(r"\]\(([^)]+)\)", text) if not target.startswith("https:")]
+    assert targets
+    for target in targets:
+        assert (ROOT / target).exists(), target
+        assert not target.endswith(".rst"), f"{target}: code hosts show the directives of Sphinx as text"
+
+
+def test_the_package_index_shows_the_readme_with_links_that_lead_somewhere(setup):
+    renderer = pytest.importorskip("readme_renderer.markdown")
+    links, pictures = links_and_pictures(renderer.render(setup.readme("")))
+    assert not pictures
+    assert all(link.startswith("https://") for link in links)
+    links, pictures = links_and_pictures(renderer.render(setup.readme(REPOSITORY)))
+    assert len(pictures) == 1 and len(links) > 3
+    for address, folder in [*((link, "blob") for link in links), *((each, "raw") for each in pictures)]:
+        assert address.startswith(f"{REPOSITORY}/{folder}/main/")
         assert (ROOT / address.split("/main/")[1]).exists()
 
 
@@ -117,11 +151,6 @@ def test_no_job_runs_without_limits():
         jobs = workflow.partition("\njobs:\n")[2]
         assert jobs.count("runs-on:") == jobs.count("timeout-minutes:"), name
         assert jobs.count("actions/checkout@") == jobs.count("persist-credentials: false"), name
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_only_the_project_s_settings_have_placeholders():
-    assert {line.partition(":")[0] for line in release_check.placeholders()} <= {"pyproject.toml"}
 
 
 def test_a_release_of_another_tag_is_refused(monkeypatch):

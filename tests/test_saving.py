@@ -237,7 +237,7 @@ def refused():
         (
             "random_state",
             np.random.RandomState(np.random.PCG64(0)),
-            "RandomState; .* RandomState over MT19937",
+            "RandomState; .* RandomState with MT19937",
         ),
         ("doc_topic_prior", pd.Series([0.1] * 4), "Series"),
         ("doc_topic_prior", np.ma.array([0.1] * 4), "MaskedArray"),
@@ -258,7 +258,10 @@ def refused():
     other = OnlineEMLDA(**QUICK).fit(X)
     other._state = replace(other._state, total_samples=None)
     yield other, ValueError, "damaged: _state.total_samples is None"
-    for names, message in ((["a"], "has 1 names, for 25 features"), ([1] * X.shape[1], "is invalid")):
+    for names, message in (
+        (["a"], "has 1 names, but there are 25 features"),
+        ([1] * X.shape[1], "is invalid"),
+    ):
         other = OnlineEMLDA(**QUICK).fit(X)
         other.feature_names_in_ = np.array(names, dtype=object)
         yield other, ValueError, f"feature_names_in_ {message}"
@@ -363,34 +366,37 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path, path):
 
 def headers():
     """Changes of a header, and what the error says; a change of None is a key that is removed."""
-    yield {"format": "another"}, "format is 'another', and this version reads 'sktopic model 1'"
+    yield {"format": "another"}, "format is 'another', but this version reads 'sktopic model 1'"
     yield {"format": "sktopic model 2", "more": 1}, "format is 'sktopic model 2'"
     yield {"format": None}, "format is None"
-    yield {"class": "LatentDirichletAllocation"}, "class 'LatentDirichletAllocation' is unknown; known are"
+    yield (
+        {"class": "LatentDirichletAllocation"},
+        "class 'LatentDirichletAllocation' is unknown; known classes are",
+    )
     yield {"class": "load"}, "class 'load' is unknown"
     yield {"class": ["OnlineEMLDA"]}, "is unknown"
-    yield {"class": "HybridLDA"}, "parameters of HybridLDA: missing or unknown are 'average'"
-    yield {"more": 1}, "header: missing or unknown are 'more'"
-    yield {"feature_names": None}, "header: missing or unknown are 'feature_names'"
+    yield {"class": "HybridLDA"}, "parameters of HybridLDA: missing or unknown: 'average'"
+    yield {"more": 1}, "header: missing or unknown: 'more'"
+    yield {"feature_names": None}, "header: missing or unknown: 'feature_names'"
     yield {"topic_names": 1}, "not pairs of an identity and a name"
     yield {"topic_names": [[0, " "]]}, "not pairs of an identity and a name"
     yield {"topic_names": [[2**63, "a"]]}, "not pairs of an identity and a name"
-    yield {"topic_names": [[0, "a"], [0, "b"]]}, "name a topic twice"
+    yield {"topic_names": [[0, "a"], [0, "b"]]}, "two names for one topic"
     yield {"topic_names": [[0, "a"], [1, "a"]]}, "'a' for two topics"
-    yield {"feature_names": ["a"]}, "has 1 names, for 25 features"
-    yield {"feature_names": [1] * 25}, "must be a list of strings"
+    yield {"feature_names": ["a"]}, "has 1 names, but there are 25 features"
+    yield {"feature_names": [1] * 25}, "must be a list with one string"
     yield {"output": "arrow"}, "output is 'arrow'"
     yield {"parameters": []}, "parameters of OnlineEMLDA are not a JSON object"
-    yield {"parameters.color": 1}, "missing or unknown are 'color'"
-    yield {"parameters.tol": None}, "missing or unknown are 'tol'"
+    yield {"parameters.color": 1}, "missing or unknown: 'color'"
+    yield {"parameters.tol": None}, "missing or unknown: 'tol'"
     yield {"parameters.tol": -1}, "'tol' parameter of OnlineEMLDA must be"
-    yield {"parameters.tol": 10**400}, "tol has 1329 bits; at most 1023 are allowed"
+    yield {"parameters.tol": 10**400}, "tol has 1329 bits; at most 1023 bits are allowed"
     yield {"parameters.tol": "high"}, "'tol' parameter of OnlineEMLDA must be"
     yield {"parameters.n_components": True}, "n_components=True"
-    yield {"parameters.tol": {"array": None}}, "arrays: missing or unknown are 'parameters/tol'"
+    yield {"parameters.tol": {"array": None}}, "arrays: missing or unknown: 'parameters/tol'"
     yield (
         {"parameters.tol": {"sparse": ["csr_array", [3, 3]]}},
-        "missing or unknown are 'parameters/tol/data'",
+        "missing or unknown: 'parameters/tol/data'",
     )
     yield (
         {"parameters.tol": {"fitted": "_state.words.store"}},
@@ -411,16 +417,16 @@ def headers():
         {"random_state": [[0.5] * 624, 1, 0, 0.0]},
     ):
         yield {"parameters.batch_size": damaged}, "is not a tuple, a NumPy scalar or a RandomState"
-    yield {"fitted": None}, "header: missing or unknown are 'fitted'"
-    yield {"fitted.components_": 1}, "fitted values: missing or unknown are 'components_'"
-    yield {"fitted._state_class": {"tuple": []}}, "missing or unknown are '_state_class'"
-    yield {"fitted._state.seed": None}, "missing or unknown are '_state.seed'"
+    yield {"fitted": None}, "header: missing or unknown: 'fitted'"
+    yield {"fitted.components_": 1}, "fitted values: missing or unknown: 'components_'"
+    yield {"fitted._state_class": {"tuple": []}}, "missing or unknown: '_state_class'"
+    yield {"fitted._state.seed": None}, "missing or unknown: '_state.seed'"
     yield {"fitted._state.seed": -1}, "damaged: _state.seed is -1"
     yield {"fitted._state.seed": 2**63}, "damaged: _state.seed is 9223372036854775808"
     yield {"fitted._state.seed": 0.5}, "damaged: _state.seed is 0.5"
     yield {"fitted._state.seed": True}, "damaged: _state.seed is True"
     yield {"fitted.n_features_in_": 26}, "_state.words.store is float64 \\(25, 4\\), where"
-    yield {"fitted.n_components_": 5}, "missing or unknown are 'n_components_'"
+    yield {"fitted.n_components_": 5}, "missing or unknown: 'n_components_'"
 
 
 @pytest.fixture(scope="module")
@@ -448,7 +454,7 @@ def test_headers_that_are_not_right_raise(parts, path, changes, message):
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("fitted/_state.words.store", None, "arrays: missing or unknown are 'fitted/_state.words.store'"),
+        ("fitted/_state.words.store", None, "arrays: missing or unknown: 'fitted/_state.words.store'"),
         ("fitted/_state.words.store", np.zeros((25, 4), np.float32), "<f4, where <f8 is needed"),
         ("fitted/_state.words.store", np.zeros((25, 4), ">f8"), ">f8, where <f8 is needed"),
         ("fitted/_state.words.store", np.zeros((25, 4), [("a", "f8")]), "where <f8 is needed"),
@@ -458,11 +464,11 @@ def test_headers_that_are_not_right_raise(parts, path, changes, message):
             "damaged: _state.words.store is float64 \\(25, 5\\)",
         ),
         ("fitted/_state.words.store", np.zeros(100), "damaged: _state.words.store is float64 \\(100,\\)"),
-        ("fitted/components_", np.zeros((4, 25)), "missing or unknown are 'fitted/components_'"),
-        ("other/_store", np.zeros((4, 25)), "missing or unknown are 'other/_store'"),
-        ("../_store", np.zeros((4, 25)), "missing or unknown are '../_store'"),
-        ("parameters/tol", np.zeros(3), "missing or unknown are 'parameters/tol'"),
-        ("parameters/color", np.zeros(3), "missing or unknown are 'parameters/color'"),
+        ("fitted/components_", np.zeros((4, 25)), "missing or unknown: 'fitted/components_'"),
+        ("other/_store", np.zeros((4, 25)), "missing or unknown: 'other/_store'"),
+        ("../_store", np.zeros((4, 25)), "missing or unknown: '../_store'"),
+        ("parameters/tol", np.zeros(3), "missing or unknown: 'parameters/tol'"),
+        ("parameters/color", np.zeros(3), "missing or unknown: 'parameters/color'"),
     ],
 )
 def test_arrays_that_are_not_right_raise(parts, path, name, array, message):
@@ -482,7 +488,7 @@ def test_parameters_that_are_arrays_are_of_numbers(parts, path):
     header["parameters"]["doc_topic_prior"] = {"array": None}
     arrays["parameters/doc_topic_prior"] = np.array(["a"] * 4)
     write(path, header, arrays)
-    with pytest.raises(ValueError, match="doc_topic_prior is of '<U1', where numbers are allowed"):
+    with pytest.raises(ValueError, match="doc_topic_prior has dtype '<U1'; only numbers are allowed"):
         sktopic.load(path)
 
 

@@ -5,20 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from .pages import ROOT
+from .pages import ROOT, module_at
 
 if not (ROOT / ".ci" / "check_site.py").is_file():
     pytest.skip("the check is in the checkout only", allow_module_level=True)
 
-
-def imported(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-check_site = imported(ROOT / ".ci" / "check_site.py")
+check_site = module_at(ROOT / ".ci" / "check_site.py")
 
 HEAD = """<title>Topics</title>
 <meta name="description" content="What the page says.">
@@ -161,7 +153,7 @@ def test_faults_that_show_in_a_browser(site):
 
 def test_a_query_stands_in_one_line(tmp_path):
     pytest.importorskip("sphinx")
-    search_words = imported(ROOT / "doc" / "_ext" / "search_words.py")
+    search_words = module_at(ROOT / "doc" / "_ext" / "search_words.py")
     file = tmp_path / "search_words.txt"
     file.write_text("# comment\nsave: a b\nload: c\n")
     assert search_words.read(file) == {"save": ["a", "b"], "load": ["c"]}

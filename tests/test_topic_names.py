@@ -80,18 +80,18 @@ def test_a_dict_names_some_topics_and_leaves_the_others(lda):
 @pytest.mark.parametrize(
     ("names", "error", "message"),
     [
-        (NAMES[:3], ValueError, "names has 3 entries, but the model has 4 topics; give a dict"),
+        (NAMES[:3], ValueError, "names has 3 entries, but the model has 4 topics. Pass a dict"),
         ([*NAMES[:3], "left"], ValueError, "names has 'left' for two topics"),
         ({0: "bottom"}, ValueError, "names has 'bottom' for two topics"),
         ([*NAMES[:3], " "], ValueError, "names has ' ' for topic 3; a name needs visible characters"),
-        ([*NAMES[:3], None], TypeError, "names has None for topic 3; strings are allowed"),
+        ([*NAMES[:3], None], TypeError, "names has None for topic 3; must be a string"),
         ({4: "more"}, ValueError, "names has 4, which is invalid: must be a number from 0 to 3"),
         ({True: "more"}, TypeError, "names has True, which is invalid"),
         ({-1: "more"}, ValueError, "names has -1"),
         ({0: "more", "left": "east"}, ValueError, "names has topic 0 twice"),
         ("left", TypeError, "names is a str"),
         (None, TypeError, "names is a NoneType"),
-        ({0: "onlineemlda3"}, ValueError, "so is topic 3 called without a name"),
+        ({0: "onlineemlda3"}, ValueError, "the default name of topic 3"),
         ({0: "a\ud800"}, ValueError, r"names has 'a\\ud800', which contains a lone surrogate"),
     ],
 )
@@ -252,7 +252,7 @@ def test_every_function_that_takes_topics_is_tested():
     found = set()
     for function in filter(inspect.isfunction, public_functions()):
         for parameter in inspect.signature(function).parameters.values():
-            if parameter.name in TOPICS or "Iterable[int | str]" in str(parameter.annotation):
+            if parameter.name in TOPICS or "TopicsLike" in str(parameter.annotation):
                 found.add((function.__name__, parameter.name))
     assert found - OTHERS == TAKE_TOPICS.keys()
 

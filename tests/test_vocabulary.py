@@ -149,11 +149,11 @@ def test_names_are_needed_where_there_were_names():
     frame = pd.DataFrame(X.toarray(), columns=NAMES)
     model = OnlineEMLDA(n_components=3, random_state=0).fit(frame)
     for wrong, error, message in [
-        (["new", "word 3", "word 5"], ValueError, "already: 'word 3', 'word 5'"),
-        (["new", "newer", "new"], ValueError, "Repeated: 'new'"),
+        (["new", "word 3", "word 5"], ValueError, "already has these features: 'word 3', 'word 5'"),
+        (["new", "newer", "new"], ValueError, "epeated: 'new'"),
         ([], ValueError, "at least one new word"),
         (["new", 3], TypeError, "3 are not"),
-        (2, TypeError, "names of the new words"),
+        (2, TypeError, "must be a list of the names of the new words"),
         ("new", TypeError, "must be a list"),
     ]:
         state = fingerprint(vars(model))
@@ -240,7 +240,7 @@ def test_names_of_a_corpus_are_those_of_the_model(cls, tmp_path):
             model.partial_fit(known)
     before = fingerprint(vars(model))
     for function in (model.transform, model.score, model.partial_fit, partial(document_completion, model)):
-        with pytest.raises(ValueError, match="X has 'word 24' in column 0, where the topics have 'word 0'"):
+        with pytest.raises(ValueError, match="X has 'word 24' in column 0, but the topics have 'word 0'"):
             function(other)
     with pytest.raises(ValueError, match="feature names should match"):
         model.transform(pd.DataFrame(X.toarray(), columns=NAMES[::-1]))
@@ -266,14 +266,14 @@ def test_words_are_named_and_nothing_else_changes(model):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (NAMES[:-1], "names has 24 names, for 25 features"),
+        (NAMES[:-1], "names has 24 names, but there are 25 features"),
         ([*NAMES[:-1], "word 3"], "names is invalid: must be distinct names. Repeated: 'word 3'"),
-        ([*NAMES[:-1], 3], "names is invalid: must be a list of strings"),
-        ([NAMES], "names is invalid: must be a list of strings"),
-        ("words", "names is invalid: must be a list of strings"),
-        (set(NAMES), "names is invalid: must be a list of strings"),
-        (dict.fromkeys(NAMES), "names is invalid: must be a list of strings"),
-        (None, "names is invalid: must be a list of strings"),
+        ([*NAMES[:-1], 3], "names is invalid: must be a list with one string for each feature"),
+        ([NAMES], "names is invalid: must be a list with one string for each feature"),
+        ("words", "names is invalid: must be a list with one string for each feature"),
+        (set(NAMES), "names is invalid: must be a list with one string for each feature"),
+        (dict.fromkeys(NAMES), "names is invalid: must be a list with one string for each feature"),
+        (None, "names is invalid: must be a list with one string for each feature"),
     ],
 )
 def test_names_that_cannot_be_are_refused(names, message):
@@ -391,7 +391,7 @@ def test_only_a_vectorizer_and_its_model_grow():
         ),
         ([vectorizer, LatentDirichletAllocation()], TypeError, "CountVectorizer and a topic model"),
         ([wider, model], ValueError, "the CountVectorizer has 6 and the OnlineEMLDA 3"),
-        ([vectorizer, other], ValueError, "vectorizer has 'far' in column 0, where the topics have 'moon'"),
+        ([vectorizer, other], ValueError, "vectorizer has 'far' in column 0, but the topics have 'moon'"),
         ([vectorizer, clone(model)], NotFittedError, "not fitted yet"),
     ]:
         pipeline = make_pipeline(*steps)

@@ -1,15 +1,37 @@
-"""Docstrings as pages: without what scikit-learn adds, and with a table of the methods of a class."""
+"""Docstrings as pages: without what scikit-learn adds, with links to the guide and a table of the methods."""
 
 import inspect
 import re
+from functools import cache
 
 FIRST = ("fit", "partial_fit", "transform", "score", "save")
+GUIDE_PAGE = re.compile(r'guide\s+page\s+"([^"]+)"')
 AFTER_METHODS = re.compile(r"\.\. (seealso::|rubric:: (Notes|References|Examples))")
 
 
 def skip_inherited(app, what, name, obj, skip, options):
     """Leave out what scikit-learn adds to every estimator; its docstrings refer to its own pages."""
     return True if re.fullmatch(r"set_\w+_request|get_metadata_routing|set_output", name) else None
+
+
+@cache
+def guide_pages(folder):
+    """Names of the pages in a folder by their titles, without what follows a colon or a bracket."""
+    titles = {
+        page.stem: re.search(r"^(.+)\n=+$", page.read_text(encoding="utf-8"), re.M)[1]
+        for page in folder.glob("*.rst")
+    }
+    return {re.split(r" \(|:", title)[0]: name for name, title in titles.items()}
+
+
+def link_guide_pages(app, what, name, obj, options, lines):
+    """Make links of the pages that docstrings name in words, which help() shows as they are."""
+
+    def link(match):
+        title = " ".join(match[1].split())
+        return f"guide page :doc:`{title} </guide/{guide_pages(app.srcdir / 'guide')[title]}>`"
+
+    lines[:] = GUIDE_PAGE.sub(link, "\n".join(lines)).split("\n")
 
 
 def escape_fitted_names(app, what, name, obj, options, lines):
@@ -48,6 +70,7 @@ def add_methods(app, what, name, obj, options, lines):
 
 def setup(app):
     app.connect("autodoc-skip-member", skip_inherited)
+    app.connect("autodoc-process-docstring", link_guide_pages, priority=400)  # before numpydoc
     app.connect("autodoc-process-docstring", escape_fitted_names, priority=900)  # after numpydoc
     app.connect("autodoc-process-docstring", add_methods, priority=950)
     app.add_css_file("api_pages.css")

@@ -61,7 +61,7 @@ def photograph(page, topic):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         for scheme in ("light", "dark"):
-            tab = browser.new_page(viewport={"width": 1200, "height": 680}, color_scheme=scheme)
+            tab = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
             tab.goto(f"{page.as_uri()}#topic={topic}")
             optimized(tab.screenshot(), FOLDER / f"explorer-{scheme}.png")
         browser.close()

@@ -41,16 +41,17 @@ name_topics(pipe, {topic: "polynomials"})
 # %%
 # The page
 # --------
-# Choose a topic on the map, in the list, or with the arrow keys; ``/`` leads
-# to the search, which knows words, topics and documents. A click on a word
-# shows on the map in which topics it is used. In the documents, each word has
-# the color of the topic that it is most probably of. With ``dates``, there is
-# also a panel for the course of a topic over time.
+# The page opens on a coherent topic. Choose another by its circle or label on
+# the map, in the list, or with the arrow keys. ``/`` leads to the search,
+# which knows words, topics and documents. A click on a word shows on the map
+# in which topics it is used. In the documents, each word has the color of the
+# topic that it is most probably of. With ``dates``, there is also a panel for
+# the course of a topic over time.
 #
 # Nothing is loaded from anywhere: ``page.save("topics.html")`` writes a file
 # that works without a network and without this library.
 
-# sphinx_gallery_thumbnail_path = "explorer.png"
+# sphinx_gallery_thumbnail_path = "pictures/explorer-light.png"
 # sphinx_gallery_capture_repr_block = ("_repr_html_",)
 page = explore(
     pipe,

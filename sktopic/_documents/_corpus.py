@@ -9,6 +9,8 @@ header of each .npy file, and its size, with what header.json says, and parses n
 when they are read, block by block, and pages of the files are read then.
 """
 
+from __future__ import annotations
+
 import math
 import os
 import stat
@@ -69,46 +71,44 @@ FILES = {HEADER, *map(file_of, (*MATRIX, FEATURE_NAMES, ends_of(FEATURE_NAMES), 
 
 
 class Corpus:
-    """Counts of words in the documents of a folder that `save_corpus` has written, read-only.
+    """Word counts of documents in a folder written by `save_corpus`, read-only.
 
-    Nothing of the size of the corpus is held in memory: the files are mapped, and what is in use of them is
-    in the file cache of the system, which processes share. ``corpus[10:20]`` are documents in memory, a
-    csr_array.
+    The files are mapped, so memory does not grow with the corpus, and processes share the file cache of the
+    system. ``corpus[10:20]`` returns documents as a csr_array in memory.
 
-    It is pickled as the path of its folder. The folder may be replaced or deleted while a corpus is open, but
-    its files may not be changed in place.
+    A corpus is pickled as the path of its folder. You may replace or delete the folder while a corpus is
+    open, but do not change its files in place.
 
     Parameters
     ----------
     path : str or path-like
         The folder.
     verify : bool, default=False
-        Whether to compare the digests of all arrays, for which the files are read once.
+        Whether to check the digests of all arrays. This reads all files once.
 
     Attributes
     ----------
     path : str
         The folder, absolute.
     shape : tuple of int
-        The numbers of documents and of words.
+        Number of documents and number of words.
     nnz : int
-        The number of entries: of different words in documents, summed over these.
+        Number of entries: distinct words of each document, summed over documents.
     dtype : dtype
-        That of the counts.
+        Type of the counts.
     counts : csr_array of shape (n_documents, n_features)
-        All counts, on the mapped arrays, as they are: the files may have been tampered with, and code that
-        trusts indices has to check these. Slices and blocks of the corpus have been checked.
+        All counts, as unchecked views of the mapped files. Check the indices before you pass them to code
+        that trusts them. Slices and blocks of the corpus are checked.
     feature_names : ndarray of str of shape (n_features,), dtype object, or None
         The words, if they were given.
     doc_ids : ndarray of str (dtype object) or int of shape (n_documents,), or None
-        The names of documents, if they were given. Strings are read when they are first asked for, and kept;
-        integers are mapped.
+        Names of documents, if given. Strings are read at the first access; integers are mapped.
 
     Raises
     ------
     ValueError
-        If the folder is damaged, or of a later version, or documents that are read are damaged; the message
-        names the file or the folder.
+        If the folder or documents are damaged, or a later version wrote them. The message names the file or
+        the folder.
     OSError
         If a file cannot be read.
 
@@ -237,19 +237,19 @@ class Corpus:
 
 
 def open_corpus(path: str | PathLike[str], *, verify: bool = False) -> Corpus:
-    """Return the corpus in a folder that `save_corpus` has written.
+    """Return the corpus in a folder written by `save_corpus`.
 
-    Opening reads the header alone, whatever the size of the corpus, and compares with it sizes and types of
-    all files. What is in them is checked block by block when documents are read.
+    Opening reads only the header, and checks sizes and types of all files. The contents are checked block by
+    block when documents are read.
 
-    Read more in :doc:`/guide/large_corpora`.
+    Read more on the guide page "Train on data larger than memory".
 
     Parameters
     ----------
     path : str or path-like
         The folder.
     verify : bool, default=False
-        Whether to compare the digests of all arrays, for which the files are read once.
+        Whether to check the digests of all arrays. This reads all files once.
 
     Returns
     -------
@@ -259,7 +259,7 @@ def open_corpus(path: str | PathLike[str], *, verify: bool = False) -> Corpus:
     Raises
     ------
     ValueError
-        If the folder is damaged, or was written by a later version; the message names the file.
+        If the folder is damaged or was written by a later version. The message names the file.
     OSError
         If a file cannot be read.
 

@@ -9,6 +9,8 @@ Each array is a file that grows, in the smallest type that holds what has been w
 to a larger type if a block needs one.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os
@@ -77,29 +79,28 @@ def save_corpus(
 ) -> Corpus:
     """Write counts to a folder, block by block, and return them as a corpus.
 
-    The folder appears when it is complete. One block at a time is in memory. Counts are stored in the
-    smallest of uint8, uint16 and uint32 that holds them all, whatever type they come in. Fractions are stored
-    in float32 if they come in it and no other count is above 65535; these, and counts of 2**32 and more, in
-    float64 otherwise.
+    The folder appears when it is complete. Only one block at a time is in memory. Integer counts are stored
+    in the smallest of uint8, uint16 and uint32 that holds all of them. Fractions are stored in float32 if X
+    is float32 and no integer count is above 65535. Other fractions, and counts of 2**32 and more, are stored
+    in float64.
 
-    Read more in :doc:`/guide/large_corpora`.
+    Read more on the guide page "Train on data larger than memory".
 
     Parameters
     ----------
     path : str or path-like
-        The folder, inside one that exists.
+        The new folder. Its parent must exist.
     X : matrix, Corpus or iterable of blocks
-        Counts of words, non-negative. A matrix may be sparse or dense, or anything that has a shape and
-        slices of rows, as datasets of h5py have, and the sparse ones of anndata. Blocks are matrices of some
-        documents each, in their order.
+        Word counts, non-negative. A matrix may be sparse, dense, or an object with a shape and slices of
+        rows, such as a dataset of h5py or a sparse one of anndata. Each block holds the next documents.
     feature_names : array-like of str of shape (n_features,), default=None
-        The words. If None, those of a corpus, or the columns of a data frame if these are strings.
+        The words. If None, the words of a corpus, or the column names of a data frame if they are strings.
     doc_ids : iterable of str or of int, one for each document, default=None
-        Names of the documents. If None, those of a corpus. They are drawn along with the blocks.
+        Names of the documents, read together with the blocks. If None, those of a corpus.
     overwrite : bool, default=False
         Whether to replace a corpus at `path` when the new one is complete. Processes that have the old corpus
-        open keep reading it. For a moment between the two there is none. The new corpus has the permissions
-        of the old one. A folder that holds anything else is not replaced.
+        open keep reading it. The path is missing for a moment during the replacement. The new corpus keeps
+        the permissions. A folder with other files is not replaced.
 
     Returns
     -------
@@ -109,10 +110,10 @@ def save_corpus(
     Raises
     ------
     ValueError
-        If counts are invalid, with the number of the block, from 0; if names do not fit; if the folder at
-        `path` holds other files than a corpus.
+        If counts are invalid (the message gives the number of the block, from 0), names do not fit, or the
+        folder at `path` has files that are not a corpus.
     FileExistsError
-        If there is something at `path` and `overwrite` is False.
+        If `path` exists and `overwrite` is False.
     OSError
         If the folder cannot be written, or `path` is a symbolic link of another user.
 
@@ -122,10 +123,10 @@ def save_corpus(
 
     Notes
     -----
-    An error or Ctrl-C removes the unfinished folder and keeps the old corpus. A process that is killed can
-    leave the unfinished folder beside `path`, as ``.NAME.*.incomplete``, and the old corpus as
-    ``.NAME.*.replaced``. You may remove these folders. If there is nothing at `path`, rename one of them to
-    it: the old corpus, or the new one if it can be opened.
+    An error or Ctrl-C removes the unfinished folder and keeps the old corpus. A killed process can leave the
+    unfinished folder next to `path` as ``.NAME.*.incomplete``, and the old corpus as ``.NAME.*.replaced``.
+    You may delete these folders. If `path` is missing, rename the old corpus to it, or the new one if it can
+    be opened.
 
     Examples
     --------

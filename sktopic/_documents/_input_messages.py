@@ -50,6 +50,10 @@ COUNTED = {
     "corpora on disk": "save_corpus(path, (block for corpus in X for block in corpus.blocks())) makes one",
     "rows of different lengths": "each column is a word, with 0 where a document lacks it",
 }
+# The same if a model is fitted.
+OF_FITTED = {
+    "texts": "give vectorizer.transform(X) of the training's vectorizer, or give the pipeline and texts",
+}
 
 
 @contextmanager
@@ -64,8 +68,9 @@ def explaining(X, owner, n_features=None):
     except (TypeError, ValueError) as error:
         kind = _kind_of(X)
         if kind is not None:  # NumPy's message would print the texts
+            counted = COUNTED[kind] if n_features is None or kind not in OF_FITTED else OF_FITTED[kind]
             raise ValueError(
-                f"X has {kind}; {owner} expects counts of words, a row for each document: {COUNTED[kind]}."
+                f"X has {kind}; {owner} expects counts of words, a row for each document: {counted}."
             ) from None
         if isinstance(X, Iterator):
             raise ValueError(

@@ -1,5 +1,7 @@
 """Evidence lower bound of a corpus, for estimators whose method can compute it."""
 
+from __future__ import annotations
+
 import math
 from numbers import Real
 
@@ -13,9 +15,9 @@ from sktopic._typing import DocumentsLike
 def elbo(self, X: DocumentsLike, y: object = None, *, total_samples: float | None = None) -> float:
     """Return the evidence lower bound of a corpus under the fitted posterior of the topics, in nats.
 
-    It bounds the log marginal likelihood of X, documents and topics together, including the topic weights if
-    they have a posterior. The bound grows with the number of documents. Bounds of different models say little
-    about their predictions; use `score` to compare models.
+    It bounds the log marginal likelihood of X, with topic proportions, topics and (if they have a posterior)
+    topic weights integrated out. The bound depends on the number of documents. To compare the predictions of
+    models, use `score`.
 
     Parameters
     ----------
@@ -24,17 +26,17 @@ def elbo(self, X: DocumentsLike, y: object = None, *, total_samples: float | Non
     y : None
         Ignored.
     total_samples : float or None, default=None
-        Size of the corpus that X is a sample of, > 0. The part of the documents is scaled up to it. If None,
-        X is the corpus.
+        Size of the corpus, > 0, if X is a sample of it. The documents' part of the bound is scaled to this
+        size. If None, X is the corpus.
 
     Returns
     -------
     elbo : float
-        Total nats, natural logarithm.
+        Bound in nats, summed over all documents.
     """
     check_scalar(total_samples, "total_samples", (Real, type(None)))
     if total_samples is not None and not 0 < total_samples < math.inf:
-        raise ValueError(f"total_samples={total_samples!r}: a finite number > 0 or None is allowed.")
+        raise ValueError(f"total_samples={total_samples!r} is invalid: must be a finite number > 0, or None.")
 
     def bound(inference, documents, workers, progress):
         model = inference.model

@@ -127,8 +127,8 @@ def trains(method: Method) -> Method:
                     finally:
                         guard.running = None
         raise RuntimeError(
-            f"this {type(self).__name__} is being trained by another call of a method that changes it, "
-            "which must end first; train copies (sklearn.base.clone, copy.deepcopy) side by side."
+            f"this {type(self).__name__} is being trained by another call. Wait for its end, or "
+            "train a copy (sklearn.base.clone, copy.deepcopy)."
         )
 
     return cast(Method, call)

@@ -70,7 +70,7 @@ def check_numbers(model):
     for name, value in model.get_params(deep=False).items():
         kind = type(value)
         if isinstance(value, int) and value.bit_length() > MOST_BITS and name in constraints:
-            raise ValueError(f"{name} has {value.bit_length()} bits; at most {MOST_BITS} are allowed.")
+            raise ValueError(f"{name} has {value.bit_length()} bits; at most {MOST_BITS} bits are allowed.")
         if (kind is bool or kind is np.bool_) and name in constraints:
             _check_bool(name, value, constraints[name])
 
@@ -79,4 +79,4 @@ def _check_bool(name, value, constraints):
     """Raise ValueError for a boolean that scikit-learn would accept as 1 or 0."""
     if "boolean" not in constraints and "verbose" not in constraints:
         allowed = " or ".join(str(make_constraint(constraint)) for constraint in constraints)
-        raise ValueError(f"{name}={value}: {allowed} is allowed.")
+        raise ValueError(f"{name}={value} is invalid: must be {allowed}.")

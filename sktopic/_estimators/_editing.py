@@ -1,5 +1,7 @@
 """Merging, dropping and freezing topics of a fitted model."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -109,10 +111,11 @@ class TopicEdit:
 def merge_topics(self: Model, groups: Iterable[TopicsLike]) -> Model:
     r"""Merge groups of topics of the fitted model into one topic each.
 
-    A merged topic takes the place and the name of the first topic of its group; its statistics and its
-    parameter of the documents' prior are sums. The other topics move up in order. Training continues with
-    ``n_components_`` topics. `fit` and `sklearn.base.clone` start from the unchanged parameter n_components,
-    without the edits. Samplers of a corpus do not store tokens between calls, so merged tokens stay together.
+    A merged topic takes the place and the name of the first topic of its group. Its statistics and its entry
+    of ``doc_topic_prior_`` are the sums over the group. The other topics move up in order. Training continues
+    with ``n_components_`` topics. `fit` and `sklearn.base.clone` start from the unchanged parameter
+    n_components, without the edits. The collapsed Gibbs samplers never resample tokens of earlier calls, so
+    merged tokens stay together.
 
     Parameters
     ----------
@@ -130,8 +133,8 @@ def merge_topics(self: Model, groups: Iterable[TopicsLike]) -> Model:
     NotFittedError
         If the model is not fitted.
     ValueError
-        If an index or name is unknown or repeated, a group has fewer than two topics, a topic is frozen, or
-        the model has seen no words. Also with ``average=True``, because averages cannot be merged.
+        If an index or name is unknown or repeated, a group has fewer than two topics, a topic is frozen, the
+        model has seen no words, or ``average=True``.
     RuntimeError
         If another thread is training this object.
     """
@@ -141,13 +144,15 @@ def merge_topics(self: Model, groups: Iterable[TopicsLike]) -> Model:
         names = handles_of(edited)
         numbers = [topic_numbers(group, names, f"groups[{i}]") for i, group in enumerate(each)]
         if not numbers or min(map(len, numbers)) < 2:
-            raise ValueError(f"groups={groups!r:.80}: lists of at least two topics are needed, as [[2, 7]].")
+            raise ValueError(
+                f"groups={groups!r:.80} is invalid: must be lists of at least two topics, such as [[2, 7]]."
+            )
         every = [k for group in numbers for k in group]
         check_distinct_topics(every, "groups")
         frozen = _frozen_topics(edited)
         if frozen[every].any():
             k = next(k for k in every if frozen[k])
-            raise ValueError(f"topic {k} is frozen: merge before freeze_topics, or after freeze_topics([]).")
+            raise ValueError(f"topic {k} is frozen. Call freeze_topics([]) before merging it.")
         _edit(edited, TopicEdit.merging(edited.n_components_, numbers))
 
     return _edited(self, merge)
@@ -157,10 +162,11 @@ def merge_topics(self: Model, groups: Iterable[TopicsLike]) -> Model:
 def drop_topics(self: Model, topics: TopicsLike) -> Model:
     r"""Drop topics of the fitted model.
 
-    Their statistics are deleted, and the other topics move up in order. `transform` gives their share of a
-    document to the other topics. Training continues with ``n_components_`` topics, and may learn a similar
+    Their statistics are deleted, and the other topics move up in order. `transform` divides their share of a
+    document among the other topics. Training continues with ``n_components_`` topics, and may learn a similar
     topic again if new documents contain the theme. `fit` and `sklearn.base.clone` start from the unchanged
-    parameter n_components. In samplers of a corpus, the tokens of dropped topics leave the counts.
+    parameter n_components. The collapsed Gibbs samplers remove the tokens of dropped topics from their
+    counts.
 
     Parameters
     ----------
@@ -199,7 +205,7 @@ def freeze_topics(self: Model, topics: TopicsLike) -> Model:
 
     Documents still use frozen topics, a learned prior of proportions counts them, and the other topics keep
     learning. A call replaces earlier calls: ``freeze_topics([])`` lets all topics learn again, from their
-    present counts. `fit` starts without frozen topics. `add_features` adds new words to frozen topics too.
+    present counts. `fit` starts without frozen topics. `add_features` also adds words to frozen topics.
 
     Parameters
     ----------
@@ -216,8 +222,7 @@ def freeze_topics(self: Model, topics: TopicsLike) -> Model:
     NotFittedError
         If the model is not fitted.
     ValueError
-        If an index or name is unknown or repeated, or the model has seen no words. Also with
-        ``average=True``, because the reported topics are then means of past topics.
+        If an index or name is unknown or repeated, the model has seen no words, or ``average=True``.
     RuntimeError
         If another thread is training this object.
     """
@@ -253,7 +258,9 @@ def _edited(model, change):
     check_is_fitted(model)
     model._checked()
     if not model._has_topics():
-        raise ValueError(f"this {type(model).__name__} has seen no words so far: its topics are random.")
+        raise ValueError(
+            f"this {type(model).__name__} has seen no words: its topics are random. Train it first."
+        )
     edited = twin(model)
     change(edited)
     take_over(model, edited)

@@ -26,13 +26,13 @@ class FittedAttribute:
         state = model._state
         value = None if state is None else self._read(state)
         if value is None:
-            advice = "call fit first" if state is None else "training has set none"
+            advice = "call fit first" if state is None else "training did not set it"
             raise AttributeError(f"this {type(model).__name__} has no {self._name}: {advice}.")
         # A view: setting its shape does not change the array, whose size kernels trust.
         return value.view() if isinstance(value, np.ndarray) else value
 
     def __set__(self, model, value):
-        raise AttributeError(f"{self._name} of {type(model).__name__} is read-only: fit and its like set it.")
+        raise AttributeError(f"{self._name} of {type(model).__name__} is read-only: only training sets it.")
 
 
 def fitted(field) -> Any:

@@ -150,6 +150,6 @@ def check_values(model):
 def damaged(model, what):
     """Return the ValueError for a fault in the fitted state of a model."""
     return ValueError(
-        f"the fitted state of this {type(model).__name__} is damaged: {what}. Load it from a file that is "
-        "whole, or call fit."
+        f"the fitted state of this {type(model).__name__} is damaged: {what}. Load it from an "
+        "intact file, or call fit."
     )

@@ -1,5 +1,7 @@
 """Messages from lanes, and the inputs of a merge."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import reduce
 
@@ -58,7 +60,7 @@ class LaneUpdate:
         return LaneUpdate(self.summary, self.words[a:b] - first, self.added[a:b])
 
     def add_to(self, rows, weight):
-        """Add the update times weight to rows (C order, float64); `words` are positions of rows."""
+        """Add weight times the update to the rows at positions `words` (C order, float64), in place."""
         if sp.issparse(self.added):
             row = np.repeat(self.words, np.diff(self.added.indptr))
             rows[row, self.added.indices] += weight * self.added.data.astype(np.float64, copy=False)
@@ -70,7 +72,7 @@ class LaneUpdate:
 
     @property
     def nbytes(self):
-        """Bytes of the arrays."""
+        """Size of the arrays in bytes."""
         added = self.added
         arrays = (added.data, added.indices, added.indptr) if sp.issparse(added) else (added,)
         return sum(array.nbytes for array in (self.summary.totals, self.words, *arrays))

@@ -77,29 +77,35 @@ NOT_OF_AN_UPDATE = {
 def check_lanes(estimator):
     """Raise ValueError or TypeError for an estimator without a rule for lanes, with an alternative."""
     if not isinstance(estimator, TopicModel):
-        raise TypeError(f"{estimator!r:.80} is not a topic model of sktopic.")
+        raise TypeError(
+            f"{type(estimator).__name__} is not a topic model of sktopic. For a pipeline, give its last "
+            "step, pipeline[-1], and counts of words as X."
+        )
     if not isinstance(estimator, MinibatchEstimator) or estimator._check_lanes is None:
         serves = "HybridHDP" if estimator._infers_number_of_topics else "OnlineEMLDA"
         raise ValueError(
-            f"{type(estimator).__name__} cannot be trained in lanes, on a cluster or elsewhere: the "
-            f"estimator must be {WITH_LANES}. Take {serves} instead."
+            f"{type(estimator).__name__} does not support lanes: the estimator must be "
+            f"{WITH_LANES}. Use {serves} instead."
         )
     if estimator.early_stopping:
         raise ValueError(
-            "early_stopping=True has no rule for lanes: no lane has documents that are held out for all. "
-            "Set max_iter, and call score after training."
+            "early_stopping=True does not support lanes: no documents are held out for all lanes."
+            " Set max_iter, and call score after training."
         )
     if estimator.components_init is not None:
         raise ValueError(
-            "components_init has no rule for lanes: call partial_fit with some documents, which starts "
-            "from them, set components_init=None and continue with that model."
+            "components_init does not support lanes. Call partial_fit with some documents to "
+            "start from these topics, then set components_init=None and continue with that model."
         )
     state = estimator._state
     has_entries = any(name.startswith("word_prior.entries") for name in arrays_of(state)) if state else False
     if has_entries or is_matrix(estimator.topic_word_prior):
-        raise ValueError("topic_word_prior as a matrix has no rule for lanes. A number has.")
+        raise ValueError("topic_word_prior as a matrix does not support lanes. Use a number.")
     if state is not None and state.words.frozen is not None:
-        raise ValueError("frozen topics have no rule for lanes: call freeze_topics([]), or partial_fit.")
+        raise ValueError(
+            "frozen topics do not support lanes: call freeze_topics([]), or train with partial_fit of"
+            " the estimator."
+        )
     estimator._check_lanes()
 
 
@@ -263,7 +269,8 @@ def local_update(start, words, rows, batches, lane, dtype=np.float64, at=None):
     """
     if start.state.n_updates == 0 and len(batches) != 1:
         raise ValueError(
-            f"n_updates={len(batches)}: the first update, which replaces the start, is to be merged at once."
+            f"n_updates={len(batches)} is invalid in the first round: must be 1, because the first"
+            " update replaces the initial topics."
         )
     at = np.arange(len(words)) if at is None else at.astype(np.int64, copy=False)
     own = np.empty((len(words), start.n_topics))
@@ -363,9 +370,9 @@ def check_same_model(summary, identity):
     for name, value in identity.items():
         if summary.of.get(name) != value:
             raise ValueError(
-                f"the update of lane {summary.lane} was computed from another model or state: its {name} is "
-                f"{summary.of.get(name)!r:.80}, that of this model is {value!r:.80}. Merge it into the model "
-                "that was given to local_update."
+                f"the update of lane {summary.lane} was computed from another model or state: its "
+                f"{name} is {summary.of.get(name)!r:.80}, but this model has {value!r:.80}. Merge "
+                "it into the model that was given to local_update."
             )
 
 
@@ -373,7 +380,7 @@ def _check_round(lanes, identity):
     """Raise ValueError unless LaneSums, sorted by lane, form one round."""
     if not lanes or [summary.lane for summary in lanes] != list(range(len(lanes))):
         raise ValueError(
-            f"the lanes {[s.lane for s in lanes]} are not a round: each number from 0 on is needed once."
+            f"the lanes {[s.lane for s in lanes]} are not a round: must be 0, 1, 2, ..., each once."
         )
     first = lanes[0]
     if first.n_updates < 1:
@@ -382,8 +389,9 @@ def _check_round(lanes, identity):
         check_same_model(summary, identity)
         if summary.n_updates != first.n_updates:
             raise ValueError(
-                f"the lanes are of different rounds: lane {summary.lane} has n_updates={summary.n_updates}, "
-                f"lane {first.lane} has n_updates={first.n_updates}. Give all lanes of a round the same."
+                f"the lanes belong to different rounds: lane {summary.lane} has "
+                f"n_updates={summary.n_updates}, and lane {first.lane} has "
+                f"n_updates={first.n_updates}. Use the same number in all lanes of a round."
             )
 
 

@@ -1,5 +1,7 @@
 """Estimators that are trained on one mini-batch after another."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -65,9 +67,9 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
         Parameters
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-            Word counts, non-negative, real values allowed. Blocks are matrices of some rows each, and must be
-            available again in each pass. A corpus on disk and blocks need little memory (see
-            :doc:`/guide/large_corpora`, also for how ``shuffle`` mixes them).
+            Word counts, non-negative, real values allowed. Each block holds some of the rows, and every pass
+            iterates over the blocks again. Corpora on disk and blocks need little memory (see the guide page
+            "Train on data larger than memory", also for ``shuffle``).
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), float or None, default=None
@@ -88,7 +90,7 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
         RuntimeError
             If another thread is training this object, or a parameter is set during the call.
         KeyboardInterrupt
-            Is passed on; the state is that of the last complete update.
+            If you interrupt the call. The model keeps the last complete update.
         """
         return self._fit(X, y, sample_weight)
 
@@ -100,7 +102,7 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
             documents = documents.weighted(sample_weight)
             if self.early_stopping and documents.n_documents < 2:
                 raise ValueError(
-                    "early_stopping=True holds out a document and needs 2; X has "
+                    "early_stopping=True holds out documents and needs at least 2; X has "
                     f"{documents.n_documents} sample."
                 )
             return documents
@@ -146,8 +148,8 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
         Raises
         ------
         ValueError, RuntimeError
-            As in `fit`, or if n_components has changed since training began, unless it is only the initial
-            number. After an error the state is that of the last complete update.
+            As in `fit`, or if n_components has changed, unless it is only the initial number. After an error,
+            the model keeps the last complete update.
         """
         return self._partial_fit(X, sample_weight)
 

@@ -100,7 +100,7 @@ def _described(model):
     """Return the header and the arrays of a model."""
     cls, attributes = type(model), attributes_of(model)
     if getattr(sktopic, cls.__name__, None) is not cls:  # `load` would not know it
-        raise TypeError(f"{cls.__name__} is not a class of sktopic: only those can be stored")
+        raise TypeError(f"{cls.__name__} is not a class of sktopic: only classes of sktopic can be stored")
     names = cls._get_param_names()
     unknown = attributes.keys() - FITTED - {*names, OUTPUT, CALLBACKS}
     if unknown:
@@ -168,8 +168,8 @@ def _encoded(value):
             key, position = state["state"]["key"].tolist(), state["state"]["pos"]
             return {"random_state": [key, position, state["has_gauss"], state["gauss"]]}
     raise TypeError(
-        f"it is a {kind.__name__}; None, numbers, strings, lists and tuples of these, arrays and sparse "
-        "matrices of numbers and a RandomState over MT19937, the default, are allowed"
+        f"it is a {kind.__name__}; it must be None, a number, a string, a list or tuple of these, "
+        "an array or sparse matrix of numbers, or a RandomState with MT19937 (the default)"
     )
 
 
@@ -179,11 +179,11 @@ def _encoded(value):
 def _model_of(archive, classes, mapped, verify):
     header = archive.header
     if header.get("format") != FORMAT:
-        raise ValueError(f"its format is {header.get('format')!r:.40}, and this version reads {FORMAT!r}")
+        raise ValueError(f"its format is {header.get('format')!r:.40}, but this version reads {FORMAT!r}")
     _check_names("its header", header, KEYS)
     name, parameters = header["class"], header["parameters"]
     if type(name) is not str or name not in classes:
-        raise ValueError(f"its class {name!r:.80} is unknown; known are {', '.join(sorted(classes))}")
+        raise ValueError(f"its class {name!r:.80} is unknown; known classes are {', '.join(sorted(classes))}")
     cls = classes[name]
     _check_names(f"parameters of {name}", parameters, {*cls._get_param_names()})
     kind = cls._state_class
@@ -225,7 +225,7 @@ def _check_names(what, found, wanted, optional=frozenset()):
     unlike = sorted((found.keys() ^ wanted) - (optional - found.keys()))
     if unlike:
         few = ", ".join(f"{name!r:.40}" for name in unlike[:5])
-        raise ValueError(f"{what}: missing or unknown are {few}")
+        raise ValueError(f"{what}: missing or unknown: {few}")
 
 
 def _parts(encoded):
@@ -240,7 +240,7 @@ def _parameter(archive, name, encoded):
         stored = f"parameters/{name}{part}"
         dtype = archive.declared[stored].dtype
         if dtype not in DTYPES:
-            raise ValueError(f"the array {stored} is of {dtype!r:.40}, where numbers are allowed")
+            raise ValueError(f"the array {stored} has dtype {dtype!r:.40}; only numbers are allowed")
         arrays.append(archive.array(stored, DTYPES[dtype]))
     match encoded:
         case _ if not arrays:
@@ -267,7 +267,7 @@ def _set_names(model, header):
     container = header["output"]
     if container is not None:
         if container not in CONTAINERS:
-            raise ValueError(f"its output is {container!r:.40}; {', '.join(CONTAINERS)} are allowed")
+            raise ValueError(f"its output is {container!r:.40}; must be one of {', '.join(CONTAINERS)}")
         model.set_output(transform=container)
 
 

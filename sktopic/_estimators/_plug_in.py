@@ -47,6 +47,11 @@ def last_step(model):
     return _opened(model)[1]
 
 
+def pipelines_before(model):
+    """Return the steps before the model in fitted pipelines and searches, a list of pipelines."""
+    return _opened(model)[0]
+
+
 def after_pipeline(model, X):
     """Return the result of `last_step`, and X as input of that step."""
     before, model = _opened(model)
@@ -54,8 +59,8 @@ def after_pipeline(model, X):
         if hasattr(steps[0], "build_analyzer") and hasattr(X, "shape") and len(X.shape) == 2:
             raise ValueError(
                 f"X is a matrix ({type(X).__name__}), but the pipeline begins with a "
-                f"{type(steps[0]).__name__}, which takes texts: give these, or take the model alone, "
-                "pipeline[-1]."
+                f"{type(steps[0]).__name__}, which takes texts. Pass texts, or use the model "
+                "alone: pipeline[-1]."
             )
         X = steps.transform(X)
     return model, X
@@ -81,13 +86,14 @@ def word_names(known_names, feature_names, n_features):
     names = np.asarray(feature_names, dtype=object)
     if names.ndim == 0:  # for example a vectorizer, its vocabulary_ or X
         raise TypeError(
-            f"feature_names is a {type(feature_names).__name__}; a list of the {n_features} words in the "
-            "order of the columns is allowed, as get_feature_names_out() of a vectorizer gives."
+            f"feature_names is a {type(feature_names).__name__}; must be a list of the "
+            f"{n_features} words in the order of the columns, such as "
+            "vectorizer.get_feature_names_out()."
         )
     if names.shape != (n_features,):
         raise ValueError(
-            f"feature_names has shape {names.shape}; the topics have {n_features} words, so ({n_features},) "
-            "is allowed."
+            f"feature_names has shape {names.shape}; must be ({n_features},), because the topics have "
+            f"{n_features} words. Give the words of the columns, get_feature_names_out() of the vectorizer."
         )
     return names
 
@@ -125,20 +131,26 @@ def plug_in_topics(model_or_components):
         check_is_fitted(model_or_components)
         if not hasattr(model_or_components, "components_"):
             raise TypeError(
-                f"model_or_components is a {type(model_or_components).__name__}, which has no components_; "
-                "give a topic model, a pipeline that ends in one, or an array of components."
+                f"model_or_components is a {type(model_or_components).__name__}, which has no components_. "
+                "Give a topic model, a pipeline that ends in one, or an array of components. If a pipeline "
+                "has more steps after the topic model, leave them out: pipeline[:-1]."
             )
         components = model_or_components.components_
-    elif not hasattr(components, "__array__") and not isinstance(components, Sequence):
+    elif isinstance(components, str) or not (
+        hasattr(components, "__array__") or isinstance(components, Sequence)
+    ):
         raise TypeError(
-            f"model_or_components is a {type(components).__name__}; give a fitted scikit-learn estimator, or "
-            "the topics as an array of shape (n_components, n_features)."
+            f"model_or_components is a {type(components).__name__}. Give a fitted scikit-learn estimator, or "
+            "the topics as an array of shape (n_components, n_features). sktopic.load(path) reads a saved "
+            "model."
         )
     components = check_array(components, dtype=np.float64, input_name="components")
     check_non_negative(components, "components")
     sums = components.sum(axis=1)
     if np.any(sums == 0):
-        raise ValueError(f"components has only zeros in row {int(np.argmin(sums))}; a topic needs some word.")
+        raise ValueError(
+            f"components has only zeros in row {int(np.argmin(sums))}; a topic needs at least one word."
+        )
     return TopicProbabilities.from_components(components / sums[:, None])
 
 
@@ -168,11 +180,11 @@ def plug_in_model(model_or_components, doc_topic_prior):
 def _prior(value, n_components):
     if value is None:
         raise ValueError(
-            "doc_topic_prior=None is allowed only with a fitted model that has doc_topic_prior_; "
-            "give a positive number or an array of shape (n_components,)."
+            "doc_topic_prior=None is allowed only with a fitted model that has doc_topic_prior_. "
+            "Pass a positive number or an array of shape (n_components,)."
         )
     if isinstance(value, str):
-        raise ValueError(f"doc_topic_prior={value!r}: a positive number or an array is allowed.")
+        raise ValueError(f"doc_topic_prior={value!r} is invalid: must be a positive number or an array.")
     return np.array(check_prior(value, n_components))
 
 
@@ -186,13 +198,12 @@ def check_documents(X, topics, names=None):
 def _check_matrix(X, topics, names):
     """Return a matrix as_documents over the vocabulary of the topics."""
     check_same_names(names, _text_columns(X), "X")
-    owner = "the topic model"
-    with explaining(X, owner):
+    owner, n_words = "the topic model", len(topics.store)
+    with explaining(X, owner, n_words):
         X = check_sparse_structure(X)
         X = check_array(X, accept_sparse="csr", dtype=COUNT_TYPES, ensure_all_finite=False, input_name="X")
     X = as_documents(X)
     check_counts(X, owner)
-    n_words = len(topics.store)
     with explaining(X, owner, n_words):
         if X.shape[1] != n_words:
             raise ValueError(f"X has {X.shape[1]} features, but the topics have {n_words} words.")

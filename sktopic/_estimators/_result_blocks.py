@@ -27,11 +27,11 @@ def write_blocks(out, blocks, n_rows, n_columns):
     first = 0
     for block in blocks:
         if first + len(block) > len(out):
-            raise ValueError(f"out has {len(out)} rows, and X has more documents.")
+            raise ValueError(f"out has {len(out)} rows, but X has more documents.")
         out[first : first + len(block)] = block
         first += len(block)
     if first < len(out):
-        raise ValueError(f"out has {len(out)} rows, and X has {first} documents.")
+        raise ValueError(f"out has {len(out)} rows, but X has {first} documents.")
     return out
 
 
@@ -58,12 +58,12 @@ def _mapped(path):
 def _check_array(out, n_rows, n_columns):
     if not isinstance(out, np.ndarray):
         raise TypeError(
-            f"out is a {type(out).__name__}; an ndarray, the path of a .npy file or None is allowed."
+            f"out is a {type(out).__name__}; must be an ndarray, the path of a .npy file, or None."
         )
     rows = "n_samples" if n_rows is None else n_rows
     if out.ndim != 2 or out.shape[1] != n_columns or (n_rows is not None and len(out) != n_rows):
-        raise ValueError(f"out has shape {out.shape}; ({rows}, {n_columns}) is allowed.")
+        raise ValueError(f"out has shape {out.shape}; must be ({rows}, {n_columns}).")
     if out.dtype not in ALLOWED:
-        raise ValueError(f"out has dtype {out.dtype}; float64 and float32 are allowed.")
+        raise ValueError(f"out has dtype {out.dtype}; must be float64 or float32.")
     if not out.flags.writeable:
-        raise ValueError("out is read-only; an array that can be written is allowed.")
+        raise ValueError("out is read-only; must be writeable.")

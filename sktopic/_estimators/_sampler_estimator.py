@@ -1,5 +1,7 @@
 """The scikit-learn side of batch samplers: fit and partial_fit, fitted attributes and edits of topics."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any, Self
 
@@ -48,8 +50,8 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative, real values allowed. All documents and the topics of their tokens are
-            in memory, at 50 to 84 bytes per token (see :doc:`/guide/large_corpora`). A corpus on disk or
-            blocks save only the memory of the matrix.
+            in memory, at 50 to 84 bytes per token (see the guide page "Train on data larger than memory").
+            Corpora on disk and blocks avoid only the memory of the matrix.
         y : None
             Ignored.
 
@@ -66,8 +68,8 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
         RuntimeError
             If another thread is training this object, or a parameter is set during the call.
         KeyboardInterrupt
-            Is passed on. The state is that of the last complete sweep, or the mean of the draws collected so
-            far. Before the first complete sweep, it is the state before the call.
+            If you interrupt the call. The model keeps the last complete sweep, or the mean of the draws
+            collected so far. If no sweep is complete, it keeps its state before the call.
         """
         self._check_settings()
         self._train(X, y, self._begin_anew, reporting=True)
@@ -83,8 +85,8 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative, real values allowed. All documents and the topics of their tokens are
-            in memory, at 50 to 84 bytes per token (see :doc:`/guide/large_corpora`). A corpus on disk or
-            blocks save only the memory of the matrix.
+            in memory, at 50 to 84 bytes per token (see the guide page "Train on data larger than memory").
+            Corpora on disk and blocks avoid only the memory of the matrix.
         y : None
             Ignored.
 
@@ -96,9 +98,9 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
         Raises
         ------
         ValueError, RuntimeError, KeyboardInterrupt
-            As in `fit`. ValueError also if a parameter has changed that cannot change after sampling has
-            begun. After an error the state is that of the last complete sweep, or that before the call if
-            there is none.
+            As in `fit`. ValueError also if you changed a parameter that is fixed once sampling has begun.
+            After an error, the model keeps the last complete sweep or, without one, its state before the
+            call.
         """
         self._check_settings()
         self._train(X, y, self._begin_or_continue, reporting=False)

@@ -1,5 +1,7 @@
 """Base class of all topic models: validation, transform and score, for any algorithm."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cache
@@ -292,24 +294,24 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Write the fitted model to a file for `sktopic.load`.
 
         The file is a zip archive of .npy arrays and a JSON header, without pickle. A loaded model gives the
-        same results and continues training in the same way, to the last bit. The file also has the feature
-        names and the container of `set_output`, but no callbacks.
+        same results and continues training in the same way, to the last bit. The file also holds the feature
+        names and the `set_output` setting, but no callbacks.
 
         Parameters
         ----------
         path : str or path-like
-            The file. An existing file is replaced in one step: after an error, Ctrl-C or a power cut, either
-            the old or the complete new file is there. Processes that have the old file open or mapped keep
-            reading it.
+            The file. An existing file is replaced in one step: after an error, Ctrl-C or a power failure, you
+            have either the old or the complete new file. Processes that have the old file open keep reading
+            it.
 
         Raises
         ------
         NotFittedError
             If the model is not fitted.
         TypeError
-            If a parameter or an attribute cannot be stored, or the class is not one of this package.
-            Parameters may be None, numbers, strings, lists and tuples of these, arrays of numbers and
-            ``RandomState``. Attributes must be declared by the class. The message gives the name.
+            If a parameter or an attribute cannot be stored, or the class is not part of sktopic. Parameters
+            may be None, numbers, strings, lists and tuples of these, arrays of numbers and ``RandomState``.
+            The message names the parameter or attribute.
         ValueError
             If a parameter is out of range, or the fitted state is damaged.
         OSError
@@ -348,12 +350,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Names of the topics, ndarray of str of shape (n_components_,); only if topics were named."""
         if not self._topic_names:
             raise AttributeError(
-                f"this {type(self).__name__} has no topic_names_: sktopic.inspection.name_topics gives names."
+                f"this {type(self).__name__} has no topic_names_. Name topics with "
+                "sktopic.inspection.name_topics."
             )
         return self.get_feature_names_out()
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Return the names of the topics, as columns of `transform`.
+        """Return the names of the topics, which are the columns of `transform`.
 
         Parameters
         ----------
@@ -363,8 +366,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         names : ndarray of str of shape (n_components_,), dtype object
-            Names given by `sktopic.inspection.name_topics`. Other topics are named by the class in
-            lower case and their number.
+            Names given by `sktopic.inspection.name_topics`. Topics without a name get the class name in lower
+            case and their number.
         """
         model = self._read()
         names = super(TopicModel, model).get_feature_names_out(input_features)
@@ -453,30 +456,29 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         All tokens of a word in a document share their topics. The probabilities depend on how `transform`
         infers documents:
 
-        - Gibbs sampling: mean probability from which a token's topic is drawn given the other tokens, over
-          the counted sweeps and the tokens. The probabilities of all topics, times the counts and added to
-          doc_topic_prior_, are proportional to the result of `transform`.
+        - Gibbs sampling: probability of a token's topic given the other tokens, averaged over the counted
+          sweeps and the tokens of the word. Multiplied by the counts, summed over words and added to
+          doc_topic_prior_, these probabilities are proportional to the result of `transform`.
         - Variational inference: variational distribution of a token's topic.
-        - Collapsed variational inference: the same, from the final numbers of tokens in topics.
+        - Collapsed variational inference: the same, from the final topic counts of the document.
         - Maximum a posteriori estimation and moment matching: proportional to the proportion of the topic
           times the probability of the word in it.
 
-        As for proportions, only the model and the document's words and counts matter.
+        As in `transform`, results depend only on the model and on the document's words and counts.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative.
         n_topics : int, default=3
-            Number of most probable topics of each word. If the model has fewer topics, all.
+            Number of most probable topics per word, at most the number of topics.
 
         Returns
         -------
         topics : ndarray of shape (n_entries, min(n_topics, n_components_)), int32
             Topics of each entry of X, the most probable first. If X is in CSR format, sorted or not, row
-            ``i`` belongs to ``X.indices[i]``; otherwise to the same entry of ``scipy.sparse.csr_array(X)``.
-            Entries of the same document and word have the same topics. A stored zero is no word: its topics
-            are -1.
+            ``i`` belongs to ``X.indices[i]``; otherwise to entry ``i`` of ``scipy.sparse.csr_array(X)``.
+            Entries of the same document and word have the same topics. The topics of a stored zero are -1.
         probabilities : ndarray of the same shape
             Probabilities of these topics; 0 for a stored zero. float32 if X is float32, else float64.
 
@@ -503,7 +505,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative. They must not change during the iteration.
         n_topics : int, default=3
-            Number of most probable topics of each word. If the model has fewer topics, all.
+            Number of most probable topics per word, at most the number of topics.
         block_size : int, default=1024
             Number of documents at a time.
 
@@ -512,7 +514,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         rows : slice
             The documents.
         topics, probabilities : ndarray
-            As from ``word_topics(X[rows], n_topics)``, by the model at the time of the call.
+            Result of ``word_topics(X[rows], n_topics)`` with the model at the time of the call.
         """
         inference, documents = self._questioned(X)
         if trained_here(self):  # training may continue before the iterator does
@@ -528,19 +530,19 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         on how `transform` infers documents:
 
         - Gibbs sampling: the exact posterior, up to the mixing of a chain. The chain draws the topics of
-          tokens, then proportions from their Dirichlet distribution. Draws are ``transform_burn_in +
-          transform_sweeps`` sweeps apart. More sweeps make draws less dependent on each other and on the
-          start.
+          tokens, then proportions from their Dirichlet distribution. Draws are
+          ``transform_burn_in + transform_sweeps`` sweeps apart. More sweeps make draws less dependent on each
+          other and on the start.
         - Variational inference: the variational Dirichlet distribution, which is narrower than the exact
           posterior.
         - Moment matching: the Dirichlet distribution at the end of the filter.
 
-        As for proportions, only the model and the document's words and counts matter. The first draws are the
-        same for any number of draws. Models that infer the number of topics draw over the topics in use and
-        keep the topic weights fixed. The draws do not include the uncertainty of the topics.
+        As in `transform`, the draws depend only on the model and on the document's words and counts. The
+        first draws do not depend on n_samples. For an HDP, draws cover the topics in use, with fixed topic
+        weights. The draws do not include the uncertainty of the topics.
 
-        `OnlineOPELDA`, `OnlineCVB0LDA` and `OnlineVariationalHDP` lack this method, because they have no such
-        distribution.
+        `OnlineOPELDA`, `OnlineCVB0LDA` and `OnlineVariationalHDP` do not have this method, because their
+        inference gives no distribution.
 
         Parameters
         ----------
@@ -552,8 +554,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         theta : ndarray of shape (n_documents, n_samples, n_components_)
-            The draws, which sum to one over topics. Documents without words draw from the prior. float32 if X
-            is float32, else float64.
+            The draws, which sum to one over topics. For documents without words, draws from the prior.
+            float32 if X is float32, else float64.
         """
 
         def draws(inference, documents, workers, progress):

@@ -128,9 +128,9 @@ def renamed(pairs, names, identities, prefix):
 def check_pairs(pairs):
     """Return pairs of identity and name from a file as a tuple; ValueError if they are invalid."""
     if type(pairs) is not list or not all(map(_is_pair, pairs)):
-        raise ValueError("its names of topics are not pairs of an identity and a name")
+        raise ValueError("its topic names are not pairs of an identity and a name")
     if len({identity for identity, _ in pairs}) < len(pairs):
-        raise ValueError("its names of topics name a topic twice")
+        raise ValueError("its topic names have two names for one topic")
     _check_distinct([name for _, name in pairs])
     return tuple((identity, name) for identity, name in pairs)
 
@@ -152,14 +152,14 @@ def _by_number(names, present, prefix):
         n_topics = len(present)
         if isinstance(names, str) or not hasattr(names, "__iter__"):
             raise TypeError(
-                f"names is a {type(names).__name__}; a list with a name for each topic, or a dict of names "
-                "by the numbers of topics, is allowed."
+                f"names is a {type(names).__name__}; must be a list with one name per topic, or a "
+                "dict of names by topic number."
             )
         by_number = dict(enumerate(names))
         if len(by_number) != n_topics:
             raise ValueError(
-                f"names has {len(by_number)} entries, but the model has {n_topics} topics; give a dict to "
-                "name some of them."
+                f"names has {len(by_number)} entries, but the model has {n_topics} topics. Pass a "
+                "dict to name some of them."
             )
     for topic, name in by_number.items():
         _check_name(name, topic, prefix)
@@ -175,19 +175,21 @@ def check_distinct_topics(numbers, parameter="topics"):
 
 def _check_name(name, topic, prefix):
     if not isinstance(name, str):
-        raise TypeError(f"names has {name!r:.40} for topic {topic}; strings are allowed.")
+        raise TypeError(f"names has {name!r:.40} for topic {topic}; must be a string.")
     if not name.strip():
         raise ValueError(f"names has {name!r} for topic {topic}; a name needs visible characters.")
     encoded(name, "names")
     number = name.removeprefix(prefix)
     is_default = number != name and number.isdecimal()
     if is_default and name != default_name(prefix, topic):
-        raise ValueError(f"names has {name!r} for topic {topic}; so is topic {number} called without a name.")
+        raise ValueError(
+            f"names has {name!r} for topic {topic}, but this is the default name of topic {number}."
+        )
 
 
 def _check_distinct(names):
     seen = set()
     for name in names:
         if name in seen:
-            raise ValueError(f"names has {name!r:.80} for two topics; distinct names are allowed.")
+            raise ValueError(f"names has {name!r:.80} for two topics; names must be distinct.")
         seen.add(name)

@@ -3,6 +3,8 @@
 A subclass of MinibatchEstimator assigns these functions to the same names in its body.
 """
 
+from __future__ import annotations
+
 from typing import TypeVar
 
 from sktopic._estimators._concurrency import fits, trains
@@ -21,9 +23,9 @@ def fit(self: Model, X: DocumentsLike, y: object = None) -> Model:
     Parameters
     ----------
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-        Word counts, non-negative, real values allowed. Blocks are matrices of some rows each, and must be
-        available again in each pass. A corpus on disk and blocks need little memory (see
-        :doc:`/guide/large_corpora`, also for how ``shuffle`` mixes them).
+        Word counts, non-negative, real values allowed. Each block holds some of the rows, and every pass
+        iterates over the blocks again. Corpora on disk and blocks need little memory (see the guide page
+        "Train on data larger than memory", also for ``shuffle``).
     y : None
         Ignored.
 
@@ -40,7 +42,7 @@ def fit(self: Model, X: DocumentsLike, y: object = None) -> Model:
     RuntimeError
         If another thread is training this object, or a parameter is set during the call.
     KeyboardInterrupt
-        Is passed on; the state is that of the last complete update.
+        If you interrupt the call. The model keeps the last complete update.
     """
     return self._fit(X, y, sample_weight=None)
 
@@ -65,8 +67,8 @@ def partial_fit(self: Model, X: DocumentsLike, y: object = None) -> Model:
     Raises
     ------
     ValueError, RuntimeError
-        As in `fit`, or if n_components has changed since training began, unless it is only the initial
-        number. After an error the state is that of the last complete update.
+        As in `fit`, or if n_components has changed, unless it is only the initial number. After an error, the
+        model keeps the last complete update.
     """
     return self._partial_fit(X, sample_weight=None)
 
@@ -78,5 +80,5 @@ class NoRequest:
         if model is None:
             return self
         raise AttributeError(
-            f"fit and partial_fit of {owner.__name__} take no sample_weight, so nothing can be requested."
+            f"fit and partial_fit of {owner.__name__} take no sample_weight, so metadata cannot be requested."
         )

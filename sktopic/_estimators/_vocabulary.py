@@ -1,5 +1,7 @@
 """The words of a fitted model: their names, and new words."""
 
+from __future__ import annotations
+
 from collections import Counter
 from numbers import Integral
 from typing import TypeVar
@@ -65,10 +67,10 @@ def set_feature_names(self: Model, names: ArrayLike) -> Model:
 def add_features(self: Model, features: int | ArrayLike) -> Model:
     """Add words to the vocabulary of the fitted model, after the known words.
 
-    From then on, X has columns for the new words in all methods. A new word starts with the weight
+    After this call, X must have columns for the new words in all methods. A new word starts with the weight
     `topic_word_prior` in every topic. The probabilities of known words decrease by the probability of the new
-    words; nothing else changes. If topic_word_prior is 0, the result is bit for bit that of training with
-    columns of zeros for these words from the start, with the same initial topics.
+    words; nothing else changes. If topic_word_prior is 0, the result equals training with columns of zeros
+    for these words from the start, with the same initial topics, to the last bit.
 
     Parameters
     ----------
@@ -87,14 +89,14 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
     TypeError
         If features is a number but names are needed, or the reverse.
     ValueError
-        If a name is known or repeated, which the message lists, or the number is below one.
+        If a name is known or repeated (the message lists it), or the number is below one.
     RuntimeError
         If another thread is training this object.
 
     See Also
     --------
     sktopic.features.grow_vocabulary : Add the new words of texts to a CountVectorizer and a model.
-    sktopic.features.align_features : Bring the columns of a DataFrame into the order of the model.
+    sktopic.features.align_features : Reorder the columns of a DataFrame as in the model.
     """
     check_is_fitted(self)
     self._checked()
@@ -142,12 +144,12 @@ def _new_names(features, known):
     names = list(features)
     strange = [name for name in names if not isinstance(name, str)]
     if strange:
-        raise TypeError(f"names of features are strings; {listed(strange)} are not.")
+        raise TypeError(f"feature names must be strings; {listed(strange)} are not.")
     if not names:
         raise ValueError("features is empty: must have at least one new word.")
     present = set(known).intersection(names)
     if present:
-        raise ValueError(f"the model has these features already: {listed(n for n in names if n in present)}.")
+        raise ValueError(f"the model already has these features: {listed(n for n in names if n in present)}.")
     _check_distinct(names, "features")
     return np.array([str(name) for name in names], dtype=object)
 
@@ -159,9 +161,9 @@ def checked_feature_names(names, n_features, parameter=NAMES):
     except ValueError:  # of sequences of different sizes
         array = np.empty(())
     if array.ndim != 1 or not all(isinstance(name, str) for name in array):
-        raise ValueError(f"{parameter} is invalid: must be a list of strings, one for each feature.")
+        raise ValueError(f"{parameter} is invalid: must be a list with one string for each feature.")
     if len(array) != n_features:
-        raise ValueError(f"{parameter} has {len(array)} names, for {n_features!r:.40} features.")
+        raise ValueError(f"{parameter} has {len(array)} names, but there are {n_features!r:.40} features.")
     return array
 
 
@@ -173,8 +175,8 @@ def check_same_names(names, others, whose):
     if len(differ):
         i = differ[0]
         raise ValueError(
-            f"{whose} has {others[i]!r} in column {i}, where the topics have {names[i]!r}; the same words in "
-            "the same order are allowed."
+            f"{whose} has {others[i]!r} in column {i}, but the topics have {names[i]!r}; must be "
+            "the same words in the same order."
         )
 
 

@@ -68,7 +68,8 @@ def validate_params(constraints: dict[str, list[Any]]) -> Callable[[Function], F
     whole = {name for name, allowed in constraints.items() if any(map(_is_integer_range, allowed))}
 
     def decorator(function: Function) -> Function:
-        places = [(i, name) for i, name in enumerate(signature(function).parameters) if name in whole]
+        arguments = signature(function)
+        places = [(i, name) for i, name in enumerate(arguments.parameters) if name in whole]
 
         @check
         @wraps(function)
@@ -80,7 +81,18 @@ def validate_params(constraints: dict[str, list[Any]]) -> Callable[[Function], F
                     args = (*args[:i], _plain(name, args[i]), *args[i + 1 :])
             return function(*args, **kwargs)
 
-        return cast(Function, call)
+        @wraps(function)
+        def named(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return call(*args, **kwargs)
+            except TypeError as error:
+                try:
+                    arguments.bind(*args, **kwargs)
+                except TypeError:  # scikit-learn's message does not name the function
+                    raise TypeError(f"{function.__name__}(): {error}") from None
+                raise
+
+        return cast(Function, named)
 
     return decorator
 

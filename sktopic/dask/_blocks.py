@@ -1,5 +1,7 @@
 """Input that DaskTopicModel accepts, and tasks that read its documents."""
 
+from __future__ import annotations
+
 import hashlib
 from dataclasses import dataclass
 from os import PathLike
@@ -107,11 +109,11 @@ def blocks_to_compute(X):
     if is_collection(X) and (hasattr(type(X), "numblocks") or hasattr(type(X), "map_partitions")):
         if hasattr(X, "numblocks"):
             if X.ndim != 2:
-                raise ValueError(f"X is a dask array of {X.ndim} dimensions; 2 are allowed.")
+                raise ValueError(f"X is a dask array with {X.ndim} dimensions; must have 2.")
             if X.numblocks[1] != 1:
                 raise ValueError(
-                    f"X has {X.numblocks[1]} blocks of columns; a block has to have all words: "
-                    "X.rechunk({1: -1})."
+                    f"X has {X.numblocks[1]} blocks of columns; each block must have all words. "
+                    "Call X.rechunk({1: -1})."
                 )
             return X.to_delayed().ravel().tolist()
         if hasattr(X, "map_partitions") and not hasattr(X, "columns"):
@@ -120,8 +122,8 @@ def blocks_to_compute(X):
     if isinstance(X, (list, tuple)) and X and all(map(_is_block, X)):
         return list(X)
     raise TypeError(
-        f"X is a {type(X).__name__}; a corpus on disk, a dask array, a bag of matrices or a list of delayed "
-        "matrices is allowed."
+        f"X is a {type(X).__name__}; must be a corpus on disk, a dask array, a bag of matrices, or"
+        " a list of delayed matrices."
     )
 
 
@@ -155,7 +157,7 @@ def _in_pieces(X, tasks, owner, n_features):
     n_features = shapes[0][1]
     for i, (_, n_columns) in enumerate(shapes):
         if n_columns != n_features:
-            raise BlockError(f"block {i} of X has {n_columns} features, and block 0 has {n_features}.")
+            raise BlockError(f"block {i} of X has {n_columns} features, but block 0 has {n_features}.")
     ends = np.cumsum([0, *(n_rows for n_rows, _ in shapes)])
     pieces = tuple(
         _piece(checked, ends, rows, tasks, number) for number, rows in enumerate(blocks_of(int(ends[-1])))
@@ -166,9 +168,9 @@ def _in_pieces(X, tasks, owner, n_features):
 
 def _in_memory(X):
     return TypeError(
-        f"X is a {type(X).__name__} in the memory of this process. On a cluster, give a corpus on disk "
-        "(sktopic.datasets.save_corpus), a dask array, a bag or delayed blocks, or train in this process "
-        "with client=False."
+        f"X is a {type(X).__name__} in the memory of this process. On a cluster, pass a corpus on "
+        "disk (sktopic.datasets.save_corpus), a dask array, a bag or delayed blocks. To train in "
+        "this process, set client=False."
     )
 
 
@@ -291,7 +293,7 @@ def read_parquet(
     indices: str = "indices",
     counts: str = "counts",
 ) -> Any:
-    """Return the documents of parquet files as a dask array of CSR blocks that tasks read.
+    """Return the documents of parquet files as a lazy dask array of CSR blocks.
 
     Parameters
     ----------
@@ -300,7 +302,7 @@ def read_parquet(
     n_features : int
         Vocabulary size.
     indices, counts : str
-        Names of two columns of lists: the word indices of each document, from 0, and their counts.
+        Names of the columns that list the word indices of each document, from 0, and their counts.
 
     Returns
     -------

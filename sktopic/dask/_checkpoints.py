@@ -126,21 +126,21 @@ class Checkpoints:
             return None
         if not resume:
             raise ValueError(
-                f"{self._folder.address} has checkpoints: set resume=True to continue from the last, or give "
-                "another folder to start anew."
+                f"{self._folder.address} has checkpoints. Set resume=True to continue from the "
+                "last, or use another folder to start again."
             )
         self._number = numbers[-1]
         with self._folder.open_arrays(_start_name(self._number)) as archive:
             header = archive.header
             if header.keys() != HEADER or header["format"] != FORMAT or type(header["of"]) is not dict:
-                raise ValueError("this version does not read its format")
+                raise ValueError("this version cannot read its format")
         self._check_identity(header["of"], _start_name(self._number))
         with self._folder.open_arrays(_start_name(self._number)) as archive:
             self._start = _start_in(archive, start)
             check(self._start, self._number)
             missing = {name for name, _, _ in self._shards()} - {*self._folder.names()}
             if missing:
-                raise ValueError(f"it lacks {min(missing)}")
+                raise ValueError(f"{min(missing)} is missing")
         return self._start, self._number
 
     def _check_identity(self, found, name):
@@ -154,7 +154,7 @@ class Checkpoints:
             for key in keys[:3]
         )
         raise ValueError(
-            f"{name} in {self._folder.address} is the checkpoint of {what}: {details}. Give another folder."
+            f"{name} in {self._folder.address} is the checkpoint of {what}: {details}. Use another folder."
         )
 
 
@@ -196,4 +196,4 @@ def _check_numbers(state):
     if not (state.words.totals.min() >= 0.0 and state.doc_topic_prior.min(initial=1.0) > 0.0):
         raise ValueError("words.totals or doc_topic_prior has numbers that are not positive")
     if state.words.scale != 1.0:
-        raise ValueError(f"words.scale is {state.words.scale!r:.40}, where 1 is needed")
+        raise ValueError(f"words.scale is {state.words.scale!r:.40}, but must be 1")

@@ -64,9 +64,9 @@ class Cluster:
 
     def __init__(self, client):
         if client.asynchronous:
-            raise ValueError("the client is asynchronous; a synchronous one is needed: Client(address).")
+            raise ValueError("the client is asynchronous, but must be synchronous: Client(address).")
         if client.status != "running":
-            raise ValueError(f"the client is {client.status}; a connected one is needed: Client(address).")
+            raise ValueError(f"the client is {client.status}, but must be connected: Client(address).")
         self.client = client
         self._token = uuid4().hex
         self._futures: WeakSet[Any] = WeakSet()
@@ -169,13 +169,13 @@ def tasks_of(client):
             client = distributed.get_client()
         except ValueError:
             raise ValueError(
-                "there is no Dask client: start one, client = dask.distributed.Client(...), or give "
-                "client=False for tasks in this process."
+                "there is no Dask client. Start one with dask.distributed.Client(...), or set "
+                "client=False to run tasks in this process."
             ) from None
     if not isinstance(client, distributed.Client):
         raise ValueError(
-            f"client={client!r:.80}: a dask.distributed.Client, None for the current one or False for none "
-            "is allowed."
+            f"client={client!r:.80} is invalid: must be a dask.distributed.Client, None for the "
+            "current client, or False for this process."
         )
     return Cluster(client)
 

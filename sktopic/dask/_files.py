@@ -119,8 +119,9 @@ class Folder:
         except DAMAGED as error:
             reason = str(error).rstrip(".")
             raise ValueError(
-                f"{name} in {self.address} is damaged: {reason:.800}. Delete the files {name[:14]}* to "
-                "continue from the checkpoint before them, or all files of the folder to start anew."
+                f"{name} in {self.address} is damaged: {reason:.800}. Delete the files "
+                f"{name[:14]}* to continue from the previous checkpoint, or all files of the "
+                "folder to start again."
             ) from error
         except FileNotFoundError as error:
             raise FileNotFoundError(f"{self.address} has no file {name}") from error
@@ -139,10 +140,10 @@ def read_rows(folder: Folder, name: str, shape: tuple[int, int]) -> np.ndarray:
             raise ValueError(f"it has missing or unexpected entries: {names[:5]!r:.200}")
         rows = archive.array("rows", np.dtype(np.float64))
         if rows.shape != shape:
-            raise ValueError(f"it has rows of shape {rows.shape}, where {shape} is needed")
+            raise ValueError(f"it has rows of shape {rows.shape}, but must have {shape}")
         largest = rows.max(initial=0.0)
         if not (largest <= TOO_LARGE and rows.min(initial=0.0) >= -ROUNDING * largest):  # also for NaN
-            raise ValueError("it has negative numbers, too large ones, or some that are not finite")
+            raise ValueError("it has negative, too large or non-finite numbers")
         return rows
 
 
@@ -203,9 +204,9 @@ def check_visible(tasks: Here | Cluster, folder: Folder) -> None:
     blind = sorted(address for address, sees in found.items() if not sees)
     if blind:
         raise ValueError(
-            f"{len(blind)} of {len(found)} workers do not see the folder {folder.address}, such as "
-            f"{blind[0]}: give one that all workers and this process see, as checkpoint or "
-            "scratch, or an address of fsspec."
+            f"{len(blind)} of {len(found)} workers, such as {blind[0]}, do not see the folder "
+            f"{folder.address}. Set checkpoint or scratch to a folder that all workers and this "
+            "process see, or to an fsspec address."
         )
 
 

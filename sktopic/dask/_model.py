@@ -1,5 +1,7 @@
 """`DaskTopicModel`: train a topic model and infer topics on a cluster."""
 
+from __future__ import annotations
+
 import os
 from contextlib import closing
 from copy import copy
@@ -28,9 +30,9 @@ MOST_LANES = 4096
 
 
 class DaskTopicModel(BaseEstimator):
-    """Train a topic model on a Dask cluster.
+    """Topic model trained on a Dask cluster.
 
-    Documents are divided among lanes. Each lane trains on its own mini-batches from the same topics, and
+    Documents are divided among lanes, which train in parallel. All lanes start from the same topics, and
     their updates are merged after every `merge_every` mini-batches. Lanes belong to the model, not to the
     workers. Results are identical to the last bit for any number of workers, threads and processes, after
     workers have died, and without a cluster (``client=False``).
@@ -43,27 +45,28 @@ class DaskTopicModel(BaseEstimator):
     estimator : estimator
         The model to train: OnlineEMLDA, HybridLDA, OnlineVariationalLDA, OnlineCVB0LDA, OnlineOPELDA,
         StreamingVariationalLDA, StreamingGibbsLDA or HybridHDP. Its batch_size applies to each lane. On a
-        cluster, each task runs in one thread, whatever its n_jobs.
+        cluster, each task runs in one thread, regardless of n_jobs.
     n_lanes : int from 1 to 4096, default=8
         Number of lanes. Choose at least the number of threads of the cluster.
     merge_every : int or "auto", default="auto"
-        Number of mini-batches per lane between merges. "auto" increases it from few, while topics form.
+        Number of mini-batches per lane between merges. "auto" starts with few, while topics form, and then
+        increases the number.
     checkpoint : str, path-like or None, default=None
         Folder or fsspec address, such as ``"s3://bucket/folder"``, for checkpoints. All workers and this
         process must have access to it.
     checkpoint_every : int, default=16
         Number of merges between checkpoints or, without `checkpoint`, between copies in `scratch`. At most
-        this number of merges is repeated after a worker dies, or after `resume`.
+        this many merges are repeated after a worker dies, or after `resume`.
     resume : bool, default=False
-        Whether `fit` continues from the last checkpoint in the folder. Without a checkpoint, it starts anew.
-        If False, a folder with checkpoints is an error.
+        Whether `fit` continues from the last checkpoint in the folder. Without a checkpoint, `fit` starts
+        from scratch. If False, a folder with checkpoints raises an error.
     delta_dtype : {"float64", "float32"}, default="float64"
         Type to which the updates of lanes are rounded. "float32" halves the amount of data that lanes send.
     client : distributed.Client, None or False, default=None
         Client of the cluster. If None, the current client. If False, all tasks run in this process. The
         client is not pickled.
     scratch : str, path-like or None, default=None
-        Folder or fsspec address for temporary files, with the same access. If None, Dask's
+        Folder or fsspec address for temporary files, with the same access as `checkpoint`. If None, Dask's
         ``temporary-directory``, or the temporary folder of the system.
     verbose : int, default=0
         If positive, training shows a progress bar.
@@ -138,7 +141,7 @@ class DaskTopicModel(BaseEstimator):
         Parameters
         ----------
         X : corpus on disk, dask array, dask bag, or list of delayed blocks
-            Word counts. Blocks of a dask array may be sparse or dense, with unknown numbers of rows.
+            Word counts. Blocks of a dask array may be sparse or dense, and may have unknown numbers of rows.
             Partitions of a bag are matrices or contain matrices. For a corpus on disk, see
             `sktopic.datasets.open_corpus`; for parquet files, `read_parquet`. With ``client=False``, X may
             also be a matrix in memory.
@@ -155,14 +158,14 @@ class DaskTopicModel(BaseEstimator):
         ValueError
             If the estimator or a parameter does not support lanes, or a parameter is out of range. Also if a
             block of X is not a valid count matrix, or a checkpoint is damaged or belongs to another model or
-            other documents; the message names the block or file.
+            corpus. The message names the block or file.
         RuntimeError
             If the scheduler or all workers are lost and do not return.
         """
         return self._train(X, self.estimator, is_fit=True)
 
     def partial_fit(self, X: Any, y: object = None) -> Self:
-        """Continue training with one pass over more documents in their order.
+        """Continue training with one pass over more documents, in order.
 
         This trains a copy of `estimator_` with its parameters. You may set `estimator_` to a model that was
         trained elsewhere. Checkpoints are neither read nor written.
@@ -279,7 +282,9 @@ class DaskTopicModel(BaseEstimator):
         """Raise ValueError if a parameter is out of range or the estimator does not support lanes."""
         self._validate_params()
         if self.resume and self.checkpoint is None:
-            raise ValueError("resume=True continues from the last checkpoint of a folder: give checkpoint.")
+            raise ValueError(
+                "resume=True continues from the last checkpoint of a folder. Set checkpoint to this folder."
+            )
         if getattr(estimator, "_skl_callbacks", None):
             raise ValueError(f"{type(self).__name__} does not support callbacks of its estimator.")
         check_lanes(estimator)

@@ -120,11 +120,11 @@ class Plan:
     def check(self, start, n_rounds_done):
         """Raise ValueError if a RoundStart after n_rounds_done rounds cannot belong to this plan."""
         if n_rounds_done > len(self.rounds):
-            raise ValueError(f"it has {n_rounds_done} merges, but this fit has only {len(self.rounds)}")
+            raise ValueError(f"it has {n_rounds_done} merges, but this fit makes only {len(self.rounds)}")
         if start.state.n_updates != self.n_updates[n_rounds_done]:
             raise ValueError(
-                f"it has {start.state.n_updates} updates after {n_rounds_done} merges, where "
-                f"{self.n_updates[n_rounds_done]} are needed; other versions may merge at other times"
+                f"it has {start.state.n_updates} updates after {n_rounds_done} merges, but must "
+                f"have {self.n_updates[n_rounds_done]}; other versions may merge at other times"
             )
 
     def n_documents(self, rounds):

@@ -1,5 +1,7 @@
 """Iterate over corpora larger than memory in blocks of counts, from texts and from parquet files."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from numbers import Integral
@@ -63,8 +65,8 @@ def iter_parquet(
 ) -> Iterator[sp.csr_array]:
     """Iterate over the documents of parquet files, block by block.
 
-    Each row of the files is a document. One column lists its word indices, another their counts. Needs
-    pyarrow (extra ``parquet``).
+    Each row of the files is a document. One column lists its word indices, and another lists their counts.
+    Requires pyarrow: ``pip install sktopic[parquet]``.
 
     Parameters
     ----------
@@ -121,7 +123,7 @@ def check_columns(schema, *names):
     """Raise ValueError if a schema lacks columns."""
     for name in names:
         if name not in schema.names:
-            raise ValueError(f"there is no column {name!r}; the columns are {schema.names!r:.200}.")
+            raise ValueError(f"there is no column {name!r}. The columns are {schema.names!r:.200}.")
 
 
 def counts_of_lists(batch, n_features, indices, counts, place):
@@ -140,10 +142,10 @@ def _lists(column, name, kinds):
     """Return the concatenated values of the lists in a column, and the length of each list."""
     types, compute = import_pyarrow("types"), import_pyarrow("compute")
     if not (types.is_list(column.type) or types.is_large_list(column.type)):
-        raise ValueError(f"{name} has {column.type}; lists of numbers are allowed.")
+        raise ValueError(f"{name} has {column.type}; must have lists of numbers.")
     values = column.flatten()
     if not any(getattr(types, f"is_{kind}")(values.type) for kind in kinds):
-        raise ValueError(f"{name} has lists of {values.type}; {' and '.join(kinds)} numbers are allowed.")
+        raise ValueError(f"{name} has lists of {values.type}; must have {' or '.join(kinds)} numbers.")
     if column.null_count or values.null_count:
         raise ValueError(f"{name} has nulls.")
     return values.to_numpy(zero_copy_only=False), compute.list_value_length(column).to_numpy()

@@ -1,5 +1,7 @@
 """A corpus of English texts that needs no download: docstrings of installed packages."""
 
+from __future__ import annotations
+
 import importlib
 import inspect
 import pkgutil
@@ -67,14 +69,14 @@ def load_docstrings(
     remove : tuple of str, default=("examples", "headers", "references")
         Parts to strip from the texts. The default leaves mostly prose; ``()`` leaves the texts unchanged.
 
-        - "examples": sections titled Examples, and doctest lines with their output elsewhere;
+        - "examples": sections titled Examples, and other doctest lines with their output;
         - "headers": section titles with their underlines, and signatures of compiled functions;
         - "references": sections titled References, and footnotes;
         - "see_also": sections titled See Also.
 
     Returns
     -------
-    bunch : :class:`~sklearn.utils.Bunch`
+    bunch : Bunch
         data : list of str, length n_samples
             The texts, sorted by qualified name. No two are identical.
         target : ndarray of shape (n_samples,), dtype int64

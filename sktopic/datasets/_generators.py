@@ -1,5 +1,7 @@
 """Generators of corpora with known topics."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 from numbers import Integral, Real
 
@@ -42,14 +44,14 @@ def make_bars(
     doc_length : int, default=100
         Number of words per document.
     doc_topic_prior : float or array-like of shape (2 * size,), default=0.1
-        Dirichlet parameters of the topic proportions, > 0 (alpha in the literature).
-        Small values overlay few bars.
+        Dirichlet parameters of the topic proportions, > 0 (alpha in the literature). With small values,
+        documents have few bars.
     random_state : int, RandomState instance or None, default=None
         Seed. Pass an int for reproducible documents.
 
     Returns
     -------
-    bunch : :class:`~sklearn.utils.Bunch`
+    bunch : Bunch
         data : csr_matrix or csr_array of shape (n_samples, size**2), dtype int32
             Word counts; a csr_array if scikit-learn has ``sparse_interface="sparray"``.
         components : ndarray of shape (2 * size, size**2)
@@ -115,8 +117,8 @@ def make_lda_documents(
     doc_topic_prior : float or array-like of shape (n_components,), default=0.1
         Dirichlet parameters of the topic proportions, > 0 (alpha in the literature).
     topic_word_prior : float or array-like of shape (n_features,), default=0.05
-        Dirichlet parameters of the topics, > 0 (eta or beta in the literature). Small
-        values give topics of few words. Ignored if `components` is given.
+        Dirichlet parameters of the topics, > 0 (eta or beta in the literature). With small values, topics
+        have few words. Ignored if `components` is given.
     components : array-like of shape (n_components, n_features), default=None
         Topic-word probabilities; each row sums to one. If None, topics are drawn.
     random_state : int, RandomState instance or None, default=None
@@ -124,7 +126,7 @@ def make_lda_documents(
 
     Returns
     -------
-    bunch : :class:`~sklearn.utils.Bunch`
+    bunch : Bunch
         data : csr_matrix or csr_array of shape (n_samples, n_features), dtype int32
             Word counts; a csr_array if scikit-learn has ``sparse_interface="sparray"``.
         components : ndarray of shape (n_components, n_features)
@@ -212,7 +214,7 @@ def make_hdp_documents(
 
     Returns
     -------
-    bunch : :class:`~sklearn.utils.Bunch`
+    bunch : Bunch
         data : csr_matrix or csr_array of shape (n_samples, n_features), dtype int32
             Word counts; a csr_array if scikit-learn has ``sparse_interface="sparray"``.
         components : ndarray of shape (n_components, n_features)
@@ -378,5 +380,5 @@ def _check_components(components):
     sums = components.sum(axis=1)
     worst = np.abs(sums - 1).argmax()
     if abs(sums[worst] - 1) > 1e-6:
-        raise ValueError(f"components must have rows summing to one, row {worst} sums to {sums[worst]}.")
+        raise ValueError(f"components must have rows that sum to one, but row {worst} sums to {sums[worst]}.")
     return components

@@ -1,5 +1,7 @@
 """Readers of text formats for word counts, at once or in blocks."""
 
+from __future__ import annotations
+
 import gzip
 import io
 import os
@@ -80,13 +82,13 @@ def read_uci(docword: File, vocab: File | None = None) -> CountsAndWords:
     If lines are sorted by document, memory beyond the result is needed for one block only. Memory grows with
     the entries in the file, not with the sizes in the header.
 
-    Limits, far above the corpora in use:
+    Limits:
 
     - 2**31 - 1 for a count and for NNZ;
     - 2**24 words;
     - 10,000,000 documents without entries: D may exceed NNZ by at most this number;
     - 1000 bytes per line and 2**28 bytes per vocabulary;
-    - 1000 empty lines more than entries.
+    - empty lines: 1000 more than entries.
 
     Examples
     --------
@@ -142,7 +144,7 @@ def read_ldac(path: File, vocab: File | None = None, n_features: int | None = No
     -----
     Memory beyond the result is needed for one block or one document only.
 
-    Limits, far above the corpora in use:
+    Limits:
 
     - 2**31 - 1 for a count and for the number of entries;
     - 2**24 words;
@@ -197,14 +199,14 @@ def iter_uci(docword: File) -> Iterator[Counts]:
     Yields
     ------
     X : csr_matrix or csr_array of shape (n_documents, W), dtype int32
-        Word counts of the next documents, about 16 MB of text. Documents without entries are empty rows.
-        Repeated entries are added.
+        Word counts of the next documents, from about 16 MB of the file. Documents without entries are empty
+        rows. Repeated entries are added.
 
     Raises
     ------
     ValueError
-        If the file violates the format, is not sorted, or exceeds these limits or the others of `read_uci`.
-        The message names the file and, if known, the line.
+        If the file violates the format, is not sorted, or exceeds these limits or those of `read_uci`. The
+        message names the file and, if known, the line.
 
     See Also
     --------
@@ -235,8 +237,8 @@ def iter_matrix_market(path: File) -> Iterator[Counts]:
     """Iterate over a corpus in the MatrixMarket format, block by block.
 
     The matrix is in coordinate format, "integer general" or "real general", with one row per document and
-    integer values, as written by gensim and `scipy.io.mmwrite`. Entries must be sorted by row;
-    `scipy.io.mmread` reads other files at once. Memory is needed for one block and the longest document.
+    integer values, as written by gensim and `scipy.io.mmwrite`. Entries must be sorted by row. For unsorted
+    files, use `scipy.io.mmread`. Memory is needed for one block and the longest document.
 
     Parameters
     ----------
@@ -246,8 +248,8 @@ def iter_matrix_market(path: File) -> Iterator[Counts]:
     Yields
     ------
     X : csr_matrix or csr_array of shape (n_documents, n_features), dtype int32
-        Word counts of the next documents, about 16 MB of text. Documents without entries are empty rows.
-        Repeated entries are added.
+        Word counts of the next documents, from about 16 MB of the file. Documents without entries are empty
+        rows. Repeated entries are added.
 
     Raises
     ------
@@ -295,14 +297,14 @@ def iter_ldac(path: File, n_features: int) -> Iterator[Counts]:
     Yields
     ------
     X : csr_matrix or csr_array of shape (n_documents, n_features), dtype int32
-        Word counts of the next documents, about 1 MB of text. Documents without words are empty rows.
-        Repeated words of a document are added.
+        Word counts of the next documents, from about 1 MB of the file. Documents without words are empty
+        rows. Repeated words of a document are added.
 
     Raises
     ------
     ValueError
-        If the file violates the format or exceeds the other limits of `read_ldac`. The message names the
-        file and, if known, the line.
+        If the file violates the format or exceeds a limit of `read_ldac`. The message names the file and, if
+        known, the line.
 
     See Also
     --------
@@ -363,13 +365,13 @@ def parse_vocabulary(path, n_features, source):
             lines.append(line.rstrip(b"\r\n"))
     text = b"\n".join(lines).rstrip(b"\n")
     if not text:
-        raise ValueError(f"{path} holds no word.")
+        raise ValueError(f"{path} has no words.")
     try:
         words = text.decode("utf-8").split("\n")
     except UnicodeDecodeError:
         words = text.decode("latin-1").split("\n")
     if n_features is not None and len(words) != n_features:
-        raise ValueError(f"{path} holds {len(words)} words, {source} says {n_features}.")
+        raise ValueError(f"{path} has {len(words)} words, but {source} says {n_features}.")
     return np.array(words, dtype=object)
 
 
@@ -426,7 +428,7 @@ def _parse_matrix_market_header(file, path):
             return *_checked_header(header, path, (number,) * 3, _MAX_ITERATED_ENTRIES), number
         elif number > _MAX_BLANK_LINES or not (line.startswith(b"%") or line.isspace()):
             raise _error(path, number, f"expected a comment or three sizes, got {_shown(line)}.")
-    raise ValueError(f"{path} is truncated: it has no line of three sizes.")
+    raise ValueError(f"{path} is truncated: the line with three sizes is missing.")
 
 
 def _checked_header(header, path, lines, most_entries):
@@ -476,7 +478,7 @@ def _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines=3):
         falls = np.flatnonzero(np.diff(documents, prepend=first) < 0)
         if len(falls):
             i = falls[0]
-            advice = "files that are not sorted are read at once (read_uci, scipy.io.mmread)."
+            advice = "use read_uci or scipy.io.mmread for files that are not sorted."
             raise _error(path, lines[i], f"document {documents[i]} after later ones; {advice}")
         numbers = n_before + np.arange(len(documents))  # number of preceding entries
         beyond = np.flatnonzero(documents > numbers + _MAX_EMPTY_DOCUMENTS + 1)
@@ -519,7 +521,7 @@ def _uci_entries(file, path, n_samples, n_features, n_entries, n_lines=3):
             yield entries, lines
     if filled < n_entries:
         raise ValueError(
-            f"{path} is truncated: it ends after {filled} of the {n_entries} entries its header announces."
+            f"{path} is truncated: it ends after {filled} of the {n_entries} entries in its header."
         )
 
 
@@ -573,7 +575,7 @@ def _ldac_documents(path, n_features):
             _check_total(n_empty, _MAX_EMPTY_DOCUMENTS, "documents without words", path, n_documents)
             yield numbers
     if not n_documents:
-        raise ValueError(f"{path} holds no document.")
+        raise ValueError(f"{path} has no documents.")
 
 
 def _check_total(found, allowed, meaning, path, line):
@@ -618,7 +620,7 @@ def _parse_ldac_block(block, path, first_line, n_features):
     before = slice(lengths[:i].sum())  # the error of the first line is reported
     _check_entries(pairs[before], line_of_pair[before], path, (0, 1), (n_features - 1, _MAX_COUNT))
     if len(wrong):
-        raise _error(path, lines[i], f"{announced[i]} words are announced, {lengths[i]} are there.")
+        raise _error(path, lines[i], f"{announced[i]} words are announced, but there are {lengths[i]}.")
     return pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32), lengths
 
 
@@ -632,8 +634,8 @@ def _canonical_csr(counts, words, indptr, shape, path, first=1):
         if result.data.max() > _MAX_COUNT:
             row = first - 1 + np.searchsorted(result.indptr, result.data.argmax(), side="right")
             raise ValueError(
-                f"{path}: counts of one word in document {row} add up to {result.data.max()}, at most "
-                f"{_MAX_COUNT} are allowed."
+                f"{path}: counts of one word in document {row} add up to {result.data.max()}; at "
+                f"most {_MAX_COUNT} is allowed."
             )
         result = result.astype(np.int32)
     return as_configured(result)

@@ -1,5 +1,7 @@
 """Bag-of-words collections of the UCI repository, downloaded on first use."""
 
+from __future__ import annotations
+
 import os
 import tempfile
 from contextlib import suppress
@@ -71,7 +73,7 @@ def fetch_bag_of_words(
 
     Returns
     -------
-    bunch : :class:`~sklearn.utils.Bunch`
+    bunch : Bunch
         data : csr_matrix or csr_array of shape (n_samples, n_features), dtype int32
             Word counts; a csr_array if scikit-learn has ``sparse_interface="sparray"``.
         feature_names : ndarray of str of shape (n_features,), dtype object
@@ -102,7 +104,7 @@ def fetch_bag_of_words(
       this corpus, so you may delete the downloaded files. A damaged corpus is rebuilt from them.
     - Several processes may call the function at once. A killed process may leave a folder whose name
       starts with a dot; you may delete it.
-    - The collection "pubmed" needs about 4 GB of memory and some minutes of parsing.
+    - The collection "pubmed" needs about 4 GB of memory and a few minutes of parsing.
 
     References
     ----------

@@ -1,5 +1,7 @@
 """Gibbs sampling for the hierarchical Dirichlet process over a corpus."""
 
+from __future__ import annotations
+
 from numbers import Integral
 from typing import Literal
 
@@ -28,19 +30,19 @@ class CollapsedGibbsHDP(SamplerEstimator):
     initial number. Choose this model to estimate the number of topics of a corpus in memory; the online
     methods predict as well after less time.
 
-    Read more in :doc:`/guide/hdp`.
+    Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of random topics at the start. With enough sweeps the result does not depend on it: 700 sweeps
-        with n_proposals=20 on 300 documents of bars, many hundreds on thousands of documents. More topics
-        predict better at first.
+        Initial number of topics. Its influence disappears with enough sweeps: 700 with n_proposals=20 on 300
+        documents of `make_bars`, many hundreds on thousands of documents. More topics predict better at
+        first.
     sampler : {'table_indicator', 'sparse_table_indicator', 'direct_assignment'}, default='table_indicator'
         Sampler of tokens. All three have the same stationary distribution. 'table_indicator' draws a topic
         and whether a table is opened; a topic with M_k of M tables has the exact weight M_k / (b0 + M) at the
         root. 'sparse_table_indicator' proposes from alias tables and corrects the draws. 'direct_assignment'
-        alternates between topics given weights at the root, and tables and weights.
+        alternates between drawing topics given root weights, and drawing tables and root weights.
     topic_concentration : float or 'auto', default='auto'
         Concentration of the root process, from which topics come, in [1e-12, 1e12], b0 or gamma in the
         literature. With 'auto' it is sampled.
@@ -55,13 +57,12 @@ class CollapsedGibbsHDP(SamplerEstimator):
     split_merge : bool, default=True
         Whether splits and merges of topics are proposed after each sweep.
     n_proposals : int, default=10
-        Number of proposals after each sweep, from 1 to 1000. Each takes some sweeps over the tokens of its
+        Number of proposals after each sweep, from 1 to 1000. Each costs several sweeps over the tokens of its
         topics.
     max_iter : int, default=200
         Number of sweeps over the documents in each call of `fit` or `partial_fit`.
     evaluate_every : int, default=10
-        Number of sweeps between two entries of log_likelihood_ and n_components_trace_. If 0, there are no
-        entries.
+        Number of sweeps between entries of log_likelihood_ and n_components_trace_. If 0, no entries.
     transform_burn_in : int, default=10
         Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=20
@@ -69,9 +70,10 @@ class CollapsedGibbsHDP(SamplerEstimator):
     components_init : None or array-like of shape (n_components, n_features), default=None
         Initial topics: rows of non-negative numbers, each normalized to sum to one. The initial topic of each
         token of the first documents is drawn in proportion to the probability of its word in these topics.
-        They have no effect after that. If None, the initial topic of each token is drawn uniformly.
+        The topics have no effect after that. If None, the initial topic of each token is drawn uniformly.
     n_jobs : int or None, default=None
-        Number of threads in `transform` and `score`; sampling uses one. The results do not depend on it.
+        Number of threads in `transform` and `score`; training uses one. If None, 1; if -1, all cores. Does
+        not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topic assignments and of sampling.
     verbose : int, default=0
@@ -88,16 +90,16 @@ class CollapsedGibbsHDP(SamplerEstimator):
         Expected weights at the root given the tables: M_k / (b0 + M). They sum to less than one; the rest
         belongs to new topics.
     topic_ids_ : ndarray of shape (n_components_,), int
-        Identity of each topic, ascending, kept as long as it has tokens, also in later calls of
-        `partial_fit`. If a topic is split or two are merged, the larger keeps its identity.
+        Identity of each topic, ascending. A topic keeps its identity while it has tokens. If a topic is split
+        or two are merged, the larger keeps its identity.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions: ``doc_concentration_ * topic_weights_``.
     topic_concentration_, doc_concentration_ : float
         Concentrations in use.
     topic_word_prior_ : float
-        Parameter of the topics' prior in use.
+        Value of topic_word_prior in use.
     n_components_ : int
-        Number of topics in use, which have tokens.
+        Number of topics that have tokens.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -105,8 +107,8 @@ class CollapsedGibbsHDP(SamplerEstimator):
     topic_names_ : ndarray of shape (n_components_,)
         Names of the topics, defined only after `sktopic.inspection.name_topics`.
     log_likelihood_ : ndarray of shape (n_evaluations,)
-        Log joint probability of words, topics and tables of the last call's documents given earlier ones, in
-        nats, after every evaluate_every sweeps.
+        Log joint probability in nats of words, topics and tables in the last call, given earlier documents.
+        One entry per `evaluate_every` sweeps.
     n_components_trace_ : ndarray of shape (n_evaluations,), int
         Number of topics at the same sweeps.
     n_iter_ : int
@@ -123,12 +125,12 @@ class CollapsedGibbsHDP(SamplerEstimator):
     -----
     - The model is the last draw, because topics of different draws do not correspond. To check convergence,
       compare log_likelihood_ and n_components_trace_ of chains from few topics and from many.
-    - Cost: a token needs a scan of its document's topics, and with 'table_indicator' a search among sums over
-      sixteen topics. 'sparse_table_indicator' is slower in measurements.
+    - A token costs one scan of the topics in its document. 'sparse_table_indicator' is slower in
+      measurements.
     - `partial_fit` samples new documents given the present counts. It never moves documents of earlier calls,
       and never splits or merges their topics.
-    - Counts become tokens as in `OnlineEMLDA`. The sampler is exact for integer counts up to 64.
-    - There is no ``sample_weight`` (see `~sktopic.lda.CollapsedGibbsLDA`): repeat rows instead.
+    - The sampler is exact for integer counts up to 64. `OnlineEMLDA` describes other counts.
+    - There is no ``sample_weight``: repeat rows instead (see `~sktopic.lda.CollapsedGibbsLDA`).
 
     References
     ----------

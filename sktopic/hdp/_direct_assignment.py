@@ -1,5 +1,7 @@
 """Variational inference for the HDP by direct assignment, split and merge (Bryant and Sudderth, 2012)."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from numbers import Integral
 from typing import Literal
@@ -30,50 +32,49 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     """Hierarchical Dirichlet process by direct assignment, with splits and merges of topics.
 
     Documents draw their proportions from shared topic weights, and topics have Dirichlet posteriors. After a
-    batch, topics are split or merged if that raises the evidence lower bound. In the literature this is
-    oHDP-SM; without moves oHDP, or bHDP with learning_method='batch'. Choose this model to find a number of
-    topics in a stream, or in a corpus that is too large for `CollapsedGibbsHDP`.
+    batch, topics are split or merged if that raises the evidence lower bound. It is called oHDP-SM in the
+    literature, or without moves oHDP (online) and bHDP (batch). Choose this model to find a number of topics
+    in a stream, or in a corpus that is too large for `CollapsedGibbsHDP`.
 
-    Read more in :doc:`/guide/hdp`.
+    Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------
     n_components : int, default=20
-        Initial number of topics. With split_merge=True the result depends less on it: on 2000 documents of
-        distinct topics not at all, on texts still. Ten passes over 2930 blog entries lead from 20 topics to
-        17 and from 100 to 16; over 1392 papers, from 20 to 30 and from 100 to 52. Compare `score`, or `elbo`
-        on the same documents.
+        Initial number of topics. With split_merge=True the result depends less on it: not at all on 2000
+        documents with distinct topics, but still on texts. Ten passes over 2930 blog entries lead from 20
+        topics to 17 and from 100 to 16; over 1392 papers, from 20 to 30 and from 100 to 52. Compare models by
+        `score`, or by `elbo` on the same documents.
     learning_method : {'online', 'batch', 'memoized'}, default='online'
-        'online' takes a step for each batch_size documents. 'batch' takes the whole step for all documents,
-        which needs more passes: each splits max_splits topics at most. `partial_fit` then works online. With
-        'memoized', each batch stores sums that its next visit replaces (Hughes and Sudderth, 2013). This
-        takes memory (see Notes) and about 50 passes until topics settle.
+        'online' updates the model after each batch. 'batch' updates it once per pass, and needs more passes
+        because each splits at most max_splits topics. `partial_fit` then works online. With 'memoized', each
+        batch stores sums that its next visit replaces (Hughes and Sudderth, 2013). This takes memory (see
+        Notes) and about 50 passes until topics settle.
     split_merge : bool, default=True
-        Whether topics are split and merged. A topic is merged at the earliest four passes or fifty updates
-        after it was made or last changed. After r refused splits, or refused merges with its likeliest
-        partners, it waits 2 ** r updates before the next trial.
+        Whether topics are split and merged. A topic is not merged until four passes or fifty updates after
+        its last change. After r refused splits or merges, it waits 2 ** r updates before the next trial.
     max_splits : int, default=3
-        Largest number of topics that a batch may split. With learning_method='memoized', 0 means no splits,
+        Maximum number of topics that a batch may split. With learning_method='memoized', 0 means no splits,
         and other values mean no limit.
     move_acceptance : {'significant', 'any'}, default='significant'
-        Estimated gains of the bound that allow a move: two standard errors above zero ('significant'), or any
-        above zero ('any'), as in the paper. Ten passes over 1392 papers from 20 topics end with 30, or with
-        61 and a score that is higher by 0.05 for 'any'. Over 2930 blog entries from 100 topics they end with
-        16, or with 11 and a score that is lower by 0.02.
+        Estimated gain of the bound that a move needs: two standard errors above zero ('significant'), or
+        above zero ('any', as in the paper). From 20 topics, ten passes over 1392 papers end with 30 topics;
+        'any' gives 61 and a score higher by 0.05. From 100 topics, ten passes over 2930 blog entries end with
+        16; 'any' gives 11 and a score lower by 0.02.
     final_moves : bool, default=True
-        Whether the last of several passes of `fit` holds topics fixed, sums up the gains of merges and of
-        drops of small topics, and makes moves that raise the bound. An early stop adds such a pass. The pass
-        is repeated until no move raises the bound, mostly once or twice; with learning_method='batch', moves
-        are repeated inside it. `partial_fit` and the paper make no such moves.
+        Whether the last of several passes of `fit` only merges topics and drops small ones, judged on the
+        whole corpus. Early stopping adds such a pass. The pass is repeated until no move raises the bound,
+        usually once or twice; with learning_method='batch', moves are repeated inside it. `partial_fit` and
+        the paper make no such moves.
     document_start : {'cold', 'warm', 'better'} or None, default=None
         Start of a document's inference with learning_method='batch' or 'memoized': equal shares of all topics
         ('cold'), the result of the last pass ('warm'), or both, keeping the better result ('better'). If
-        None, 'better'. Online, only 'cold' and None are allowed.
+        None, 'better'. With 'online', only 'cold' and None are allowed.
     topic_expectation : {'geometric', 'mean'}, default='geometric'
-        Probabilities of words in topics when documents are inferred: exp E[log phi], as in mean-field
-        inference, or E[phi], as in CVB0 [1]_. With 'mean', scores on texts are higher, by 0.01 to 0.40 nats
-        per word. The bound requires 'geometric', which finds the number of distinct topics from more starts.
-        `elbo` and training with learning_method='memoized' always take 'geometric'.
+        Word probabilities for the inference of documents: exp E[log phi] as in mean-field inference
+        ('geometric'), or E[phi] as in CVB0 [1]_ ('mean'). With 'mean', scores on texts are higher, by 0.01 to
+        0.40 nats per word. The bound requires 'geometric', which finds the number of distinct topics from
+        more starts. `elbo` and training with learning_method='memoized' always use 'geometric'.
     topic_concentration : float or 'auto', default='auto'
         Concentration of the weights of topics, in [1e-12, 1e12], gamma in the literature. With 'auto' it is
         learned.
@@ -84,27 +85,27 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         Gamma priors of the learned concentrations. The learned value maximizes the posterior density of its
         logarithm.
     topic_word_prior : float, 'auto' or None, default=None
-        Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. On long documents
-        smaller values give more topics. If None, 0.1. With 'auto' it is learned from that start. With
-        learning_method='memoized', both None and 'auto' learn it from 0.5.
+        Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. On long documents,
+        smaller values give more topics. If None, 0.1. 'auto' learns it, starting from 0.1. With
+        learning_method='memoized', None and 'auto' both learn it, starting from 0.5.
     learning_decay : float, default=0.5
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].
     learning_offset : float, default=1.0
         Offset of the step size, >= 0. Larger values slow down the first updates.
     max_iter : int, default=5
-        Number of passes over the corpus in `fit`. With final_moves=True, the last may be repeated.
+        Number of passes over the corpus in `fit`. With final_moves=True, the last pass may be repeated.
     batch_size : int, default=200
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
-        given to `fit` and later calls of `partial_fit`, by weight.
+        Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
+        weight of the documents given to `fit` and later calls of `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=100
-        Largest number of iterations over a document.
+        Maximum number of iterations over a document.
     mean_change_tol : float, default=1e-3
-        Iterations over a document stop below this mean absolute change of its Dirichlet parameters.
+        Iterations over a document stop when its Dirichlet parameters change by less than this on average.
     early_stopping : bool, default=False
         Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
@@ -115,10 +116,11 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
-        part of them.
+        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
+        reduces their weight.
     n_jobs : int or None, default=None
-        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
+        cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
@@ -169,9 +171,9 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     validation_scores_ : ndarray of shape (n_iter_,)
         Held-out score after each pass, with early stopping.
     training_history_ : structured ndarray of shape (n_passes,)
-        With learning_method='memoized' only, a row for each pass or call of `partial_fit`. Fields: n_samples
-        (documents seen), elbo (bound of the corpus at the documents' present state in nats, with the log
-        densities of learned concentrations), n_components, doc_concentration, topic_concentration and
+        One row for each pass or call of `partial_fit`, only with learning_method='memoized'. Fields:
+        n_samples (documents seen), elbo (bound of the corpus at the documents' present state in nats, with
+        the log densities of learned concentrations), n_components, doc_concentration, topic_concentration and
         topic_word_prior.
 
     See Also
@@ -188,7 +190,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
       topic_concentration is above 10 / 9 and document_start is not 'cold'.
     - 'memoized': moves are judged on the corpus after each pass; no other step lowers its bound. Splits may
       be on trial for twelve passes. `partial_fit` adds documents without moves. An interruption leaves the
-      state of the last complete pass or call. Of several seeds, keep the model with the highest last
+      state of the last complete pass or call. If you try several seeds, keep the model with the highest final
       ``elbo``.
     - Memory: three times 8 bytes per word and topic, 200 bytes per topic and document of a batch, and 16
       bytes per pair of topics. 'memoized' stores 16 bytes per topic of each word in a batch and 12 per topic
@@ -302,14 +304,14 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         super()._check_settings()
         if self.learning_method == "online" and self.document_start not in (None, "cold"):
             raise ValueError(
-                f"document_start={self.document_start!r}: with learning_method='online', None or 'cold' is "
-                "allowed."
+                f"document_start={self.document_start!r} is invalid with learning_method='online':"
+                " must be None or 'cold'."
             )
 
         if self.learning_method == "memoized" and self.total_samples is not None:
             raise ValueError(
-                f"total_samples={self.total_samples!r}: with learning_method='memoized', whose corpus is "
-                "what it has seen, None is allowed."
+                f"total_samples={self.total_samples!r} is invalid with learning_method='memoized':"
+                " must be None, because the corpus consists of the documents seen."
             )
 
     def _method(self):

@@ -84,8 +84,8 @@ class DirectAssignment(HDPMethod):
         """Raise ValueError for changed parameters that cannot change during training."""
         if (self.learning_method == "memoized") != state.is_memoized:
             raise ValueError(
-                f"learning_method={self.learning_method!r}: a model goes on with 'memoized' if, and only if, "
-                "it began with it. Call fit, or set it back."
+                f"learning_method={self.learning_method!r} is invalid: a model cannot change from "
+                "or to 'memoized'. Set it back, or call fit to start again."
             )
 
     # Topics

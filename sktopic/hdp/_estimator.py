@@ -1,5 +1,7 @@
 """Base class of the mini-batch estimators for the HDP."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from sktopic._estimators._constraints import PRIOR, SHARED

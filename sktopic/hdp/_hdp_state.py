@@ -76,7 +76,7 @@ class HDPState(MinibatchState):
         """Raise ValueError if parts do not fit together."""
         used, n_topics = self.in_use, self.words.n_topics
         if used[0] < 0 or used[-1] >= n_topics or (used[1:] <= used[:-1]).any():
-            raise ValueError(f"in_use has not ascending numbers of the {n_topics} topics in training")
+            raise ValueError(f"in_use must have ascending numbers below {n_topics}")
 
 
 def are_in_use(tokens):

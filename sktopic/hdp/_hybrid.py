@@ -1,5 +1,7 @@
 """The online hybrid of variational and Gibbs inference for the HDP (Burkhardt and Kramer, 2017)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
@@ -36,19 +38,19 @@ class HybridHDP(MinibatchHDPEstimator):
     posterior; use `CollapsedGibbsHDP` for that. With split_merge=True, n_components is only the initial
     number. If the concentrations are given, the number after some passes hardly depends on it.
 
-    Read more in :doc:`/guide/hdp`.
+    Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------
     n_components : int, default=100
-        Largest number of topics (truncation), K in the literature. With split_merge=True, number of random
-        topics at the start; `fit` may raise it to the number that the concentrations lead to expect, at most
-        1000. The number may then become smaller or larger.
+        Largest number of topics (truncation), K in the literature. With split_merge=True, initial number of
+        topics. `fit` may raise it to the number expected under the concentrations, at most 1000. Training
+        then changes the number.
     sampler : {'collapsed', 'sparse_table_indicator', 'table_indicator'}, default='collapsed'
         Sampler of documents. All draw topics from the same distribution. 'collapsed' sums the tables out and
         uses expected counts. The others draw table indicators: 'sparse_table_indicator' visits the document's
-        topics for each token (algorithm 2), 'table_indicator' all topics (equations 18 to 20). These two
-        reproduce the paper, and score 0.1 nats per word less on KOS.
+        topics for each token (algorithm 2), and 'table_indicator' visits all topics (equations 18 to 20).
+        These two reproduce the paper, and score 0.1 nats per word less on KOS.
     root_weight : {'mean', 'paper'}, default='mean'
         Weight of a topic with g of all G tables in the corpus. 'mean' is exact: g / (G +
         topic_concentration). 'paper' reproduces the paper: g ** 2 / ((g + 1) (G + topic_concentration)).
@@ -57,9 +59,8 @@ class HybridHDP(MinibatchHDPEstimator):
         topics more equal. With 'auto' it is learned together with the root (see Notes).
     doc_concentration : float or 'auto', default='auto'
         Concentration of documents, in [1e-12, 1e12], b1 in the literature. Larger values give documents more
-        topics. With 'auto' it is learned from documents that `fit` sees for the first time, because documents
-        that topics were fitted to seem to have fewer topics. `partial_fit` treats all documents as new, so
-        give a number if you repeat documents.
+        topics. With 'auto' it is learned from documents that `fit` sees for the first time. `partial_fit`
+        treats all documents as new, so give a number if you repeat documents.
     topic_concentration_prior, doc_concentration_prior : tuple (shape, rate), default=(1.0, 0.01)
         Gamma priors of the learned concentrations.
     reuse_topics : bool, default=True
@@ -70,9 +71,10 @@ class HybridHDP(MinibatchHDPEstimator):
         Whether topics are born, split, merged and dropped, so that their number is learned (see Notes). If
         True, `sampler` must be 'collapsed', and training takes no ``sample_weight``.
     topic_word_prior : float or None, default=None
-        Pseudo-count of every word in every topic, >= 0, added when topics are read. It gives unseen words a
-        positive probability. If None, ``min(0.1, 2 / n_components)``. With split_merge=True, it is the
-        parameter of the topics' Dirichlet prior, > 0, and None is 0.05; smaller values then give more topics.
+        Pseudo-count of every word in every topic, >= 0, added to the counts when topics are computed. It
+        gives unseen words a positive probability. If None, ``min(0.1, 2 / n_components)``. With
+        split_merge=True, it is the parameter of the topics' Dirichlet prior, > 0, and None is 0.05; smaller
+        values then give more topics.
     learning_decay : float, default=0.65
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].
@@ -83,14 +85,14 @@ class HybridHDP(MinibatchHDPEstimator):
     batch_size : int, default=50
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
-        given to `fit` and later calls of `partial_fit`, by weight.
+        Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
+        weight of the documents given to `fit` and later calls of `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
-        Discarded Gibbs sweeps over a document in training (burn-in), >= 0. With split_merge=True there are 16
-        more, unless `fit` keeps the topics of all tokens (see Notes). After few sweeps, small topics are in
-        more documents than they should be.
+        Number of discarded Gibbs sweeps per document (burn-in) in training, >= 0. With split_merge=True there
+        are 16 more, unless `fit` keeps the topics of all tokens (see Notes). With few sweeps, small topics
+        appear in too many documents.
     doc_sweeps : int, default=3
         Number of averaged Gibbs sweeps per document in training, >= 1.
     transform_burn_in : int, default=10
@@ -107,10 +109,11 @@ class HybridHDP(MinibatchHDPEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
-        part of them.
+        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
+        reduces their weight.
     n_jobs : int or None, default=None
-        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
+        cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
@@ -127,8 +130,8 @@ class HybridHDP(MinibatchHDPEstimator):
         Weights of the topics at the root. If they sum to less than one, the rest belongs to unused and new
         topics.
     topic_ids_ : ndarray of shape (n_components_,)
-        Identities of the topics: equal numbers are the same topic, also in later calls of `partial_fit`. A
-        topic that falls out of use and returns has a new identity.
+        Identity of each topic, kept in later calls of `partial_fit`. A topic that falls out of use and
+        returns has a new identity.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions: doc_concentration_ * topic_weights_.
     topic_concentration_, doc_concentration_ : float
@@ -172,8 +175,8 @@ class HybridHDP(MinibatchHDPEstimator):
     - Root and topic_concentration: learned from documents that `fit` sees for the first time, and in the
       first 100 updates; with split_merge=True, always.
     - split_merge=True, given concentrations, several passes: `fit` keeps the topics of up to 2 ** 22 tokens,
-      at some 60 bytes each, and samples large batches in one thread. On KOS the number of topics is near that
-      of long chains of `CollapsedGibbsHDP`, on NIPS some 15 % above.
+      at about 60 bytes each, and samples large batches in one thread. The number of topics is close to that
+      of long chains of `CollapsedGibbsHDP` on KOS, and about 15 % higher on NIPS.
     - split_merge=True otherwise: a window of documents judges moves, with up to 32 bytes per token in the
       fitted state. Training finds about a third of these topics.
     - Departures from the paper: all n_components topics exist at the root (no equation 17); a first sweep
@@ -309,7 +312,9 @@ class HybridHDP(MinibatchHDPEstimator):
     def _check_settings(self):
         super()._check_settings()
         if self.split_merge and self.sampler != "collapsed":
-            raise ValueError(f"split_merge=True with sampler={self.sampler!r}: 'collapsed' is allowed.")
+            raise ValueError(
+                f"sampler={self.sampler!r} is invalid with split_merge=True: must be 'collapsed'."
+            )
         if self.split_merge and self.topic_word_prior == 0:
             raise ValueError(
                 f"topic_word_prior={self.topic_word_prior!r} is invalid with split_merge=True: must be above "
@@ -326,6 +331,7 @@ class HybridHDP(MinibatchHDPEstimator):
     def _check_lanes(self):
         if self.split_merge:
             raise ValueError(
-                "split_merge=True has no rule for lanes, because no lane sees a window of documents. Train "
-                "in lanes with split_merge=False, at the n_components_ of a fit to some documents."
+                "split_merge=True does not support lanes, because no lane sees a window of "
+                "documents. Set split_merge=False, and n_components to n_components_ of a fit to "
+                "some documents."
             )

@@ -1,5 +1,7 @@
 """Online EM for the HDP with local Gibbs sampling (Dupuy and Bach, 2017, section 5)."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
 
 import numpy as np
@@ -15,13 +17,14 @@ class OnlineEMHDP(MinibatchHDPEstimator):
     """Hierarchical Dirichlet process by online EM with local Gibbs sampling (G-OEM).
 
     Topics and their weights are learned as in `OnlineEMLDA`, and documents are Gibbs sampled. If tokens are
-    drawn to a new topic, in which all words are equally probable, the model adds it. Choose this model to
-    follow a stream with a growing model.
+    drawn to a new topic, in which all words are equally probable, the model adds it. Choose this model for a
+    stream whose number of topics grows.
 
-    Topics never merge and are born as long as documents arrive, so their number is no estimate. Five passes
-    over 2930 blog entries end with about 250 topics from 2 and with 280 from 100, fifteen from 2 with 390.
+    Topics never merge, and new documents keep adding topics, so do not use their number as an estimate. Five
+    passes over 2930 blog entries lead from 2 topics to about 250, and from 100 to 280. Fifteen passes lead
+    from 2 to 390.
 
-    Read more in :doc:`/guide/hdp`.
+    Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------
@@ -31,17 +34,17 @@ class OnlineEMHDP(MinibatchHDPEstimator):
         Concentration of the weights of topics, in [1e-12, 1e12], alpha in the paper. A new topic gets a
         Beta(1, topic_concentration) share of the remaining weight.
     doc_concentration : float, default=10.0
-        Concentration of the documents' proportions, in [1e-12, 1e12], b in the paper. New topics get the part
-        that the learned parameters of the proportions leave, at least the share topic_concentration /
+        Concentration of the documents' proportions, in [1e-12, 1e12], b in the paper. New topics get what
+        remains after the learned parameters of the proportions, at least the share topic_concentration /
         (topic_concentration + documents seen).
     max_births : int or None, default=None
-        Largest number of topics that a batch may add. If None, all topics that tokens are drawn to, up to
-        1000.
+        Maximum number of topics that a batch may add. If None, 1000.
     min_birth_tokens : float, default=2.0
         Expected tokens that a new topic needs in its batch to be added, >= 0. With 0 one drawn token is
-        enough, as in the paper, which makes half as many topics again and predicts no better.
+        enough, as in the paper; this gives 50 % more topics and predicts no better.
     topic_word_prior : float or None, default=None
-        Pseudo-count of every word in every topic, >= 0, added when topics are read. If None, 0.02.
+        Pseudo-count of every word in every topic, >= 0, added to the counts when topics are computed. If
+        None, 0.02.
     learning_decay : float, default=0.65
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].
@@ -52,8 +55,8 @@ class OnlineEMHDP(MinibatchHDPEstimator):
     batch_size : int, default=50
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
-        given to `fit` and later calls of `partial_fit`, by weight.
+        Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
+        weight of the documents given to `fit` and later calls of `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
@@ -74,10 +77,11 @@ class OnlineEMHDP(MinibatchHDPEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
-        part of them.
+        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
+        reduces their weight.
     n_jobs : int or None, default=None
-        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
+        cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
@@ -122,14 +126,13 @@ class OnlineEMHDP(MinibatchHDPEstimator):
 
     See Also
     --------
-    HybridHDP : Learns the weights of topics from tables, and has a largest number of topics.
+    HybridHDP : Learns the weights of topics from tables, up to a maximum number of topics.
     DirectAssignmentHDP : Splits and merges topics.
 
     Notes
     -----
-    - Births: spare columns without tokens act as new topics in a document step. If a token is drawn to the
-      last column, the batch is sampled again with twice as many. The draws of a column in a batch make one
-      topic.
+    - Births: spare columns without tokens act as new topics. If a token is drawn to the last spare column,
+      the batch is sampled again with twice as many. The tokens drawn to a column form one topic.
     - Cost: a batch with births copies the statistics.
     - Departures from the paper: the paper adds every topic that a token is drawn to, and reserves no weight
       for new topics. Its births end when the learned parameters of the proportions sum to doc_concentration.

@@ -117,7 +117,7 @@ class GrowingState(HDPState):
     def check(self):
         super().check()
         if self.in_use[-1] >= self.n_born or self.n_spare < 0:
-            raise ValueError(f"proportions are of {self.n_born} of the {self.words.n_topics} topics")
+            raise ValueError(f"proportions cover {self.n_born} of the {self.words.n_topics} topics")
 
 
 @dataclass(frozen=True, kw_only=True)

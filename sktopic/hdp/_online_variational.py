@@ -1,5 +1,7 @@
 """Online variational inference for the HDP (Wang, Paisley and Blei, 2011)."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
 
 import numpy as np
@@ -19,12 +21,12 @@ MOST_ATOMS = 10_000
 class OnlineVariationalHDP(MinibatchHDPEstimator):
     """Hierarchical Dirichlet process by online variational inference with stick-breaking.
 
-    The weights of topics come from a stick-breaking process. Each document has another one, whose atoms stand
-    for topics. Each mini-batch takes a natural gradient step on the evidence lower bound of mean-field
-    posteriors. In the literature this is oHDP, oHDP-CRF or SMF-HDP; gensim's `HdpModel` is the same model.
-    Choose it for its bound, or to compare with gensim.
+    The weights of topics come from a stick-breaking process. Each document has its own stick-breaking
+    process, whose atoms refer to topics. Each mini-batch takes a natural gradient step on the evidence lower
+    bound of mean-field posteriors. In the literature this is oHDP, oHDP-CRF or SMF-HDP; gensim's `HdpModel`
+    is the same model. Choose this model for its bound, or to compare with gensim.
 
-    Read more in :doc:`/guide/hdp`.
+    Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------
@@ -52,12 +54,12 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     batch_size : int, default=512
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
-        given to `fit` and later calls of `partial_fit`, by weight.
+        Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
+        weight of the documents given to `fit` and later calls of `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=100
-        Largest number of iterations over a document.
+        Maximum number of iterations over a document.
     bound_tol : float, default=1e-4
         The iterations over a document stop when the relative gain of its bound falls below this value.
     early_stopping : bool, default=False
@@ -70,10 +72,11 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
-        part of them.
+        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
+        reduces their weight.
     n_jobs : int or None, default=None
-        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
+        cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
@@ -103,7 +106,7 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     root_stick_posterior_ : ndarray of shape (2, n_components - 1)
         Beta parameters of the corpus' sticks, including those of unused topics. Longest expected stick first.
     stick_topics_ : ndarray of shape (n_components,)
-        Topic of each stick, by identity, and of the rest after all sticks.
+        Identity of the topic of each stick, and of the rest after the last stick.
     total_samples_ : float
         Size of the corpus at the last update.
     n_features_in_ : int
@@ -136,8 +139,8 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     - `transform` gives expected proportions over the topics in use, divided by their sum.
     - Departures from the paper: before each step, topics are sorted by their atoms, and atoms by their
       tokens, because this order has the highest bound. Inference of a document starts from one atom for each
-      of the topics most present after ten iterations of LDA's inference. Equal shares, as in the authors'
-      program, end at lower bounds. Documents without words have no atoms.
+      of the topics most present after ten iterations of LDA's inference. A start from equal shares, as in the
+      authors' program, gives lower bounds. Documents without words have no atoms.
 
     References
     ----------
@@ -158,7 +161,7 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     True
     """
 
-    _no_posterior = "proportions are sums over atoms here, of which only the means are computed."
+    _no_posterior = "only the means of its sums over atoms are computed."
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **MinibatchHDPEstimator._parameter_constraints,
         "doc_n_components": [Interval(Integral, 1, MOST_ATOMS, closed="both")],

@@ -63,8 +63,8 @@ def check_concentration_priors(model):
         numbers = len(prior) == 2 and all(isinstance(x, Real) and not isinstance(x, bool) for x in prior)
         if not (numbers and all(SMALLEST <= x <= LARGEST for x in prior)):
             raise ValueError(
-                f"{name}={prior!r}: shape and rate, two numbers between {SMALLEST:g} and "
-                f"{LARGEST:g}, are allowed."
+                f"{name}={prior!r} is invalid: must be a tuple (shape, rate) of numbers between "
+                f"{SMALLEST:g} and {LARGEST:g}."
             )
 
 

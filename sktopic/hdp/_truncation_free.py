@@ -1,5 +1,7 @@
 """Truncation-free variational inference for the HDP (Wang and Blei, 2012)."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from sktopic._estimators._constraints import PRIOR
@@ -17,12 +19,12 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
     number of topics depends on the start, because tokens seldom leave old topics for a new one; use
     `DirectAssignmentHDP` to estimate the number.
 
-    Read more in :doc:`/guide/hdp`.
+    Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------
     n_components : int, default=100
-        Number of topics that the tokens of the first batch start in.
+        Number of topics to which the tokens of the first batch are first assigned.
     topic_concentration : float, default=1.0
         Concentration of the weights of topics, in [1e-12, 1e12], alpha in [1]_. Larger values give more
         topics.
@@ -41,8 +43,8 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
     batch_size : int, default=200
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
-        given to `fit` and later calls of `partial_fit`.
+        Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the number of
+        documents given to `fit` and later calls of `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
@@ -62,7 +64,8 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
     tol : float, default=1e-3
         Smallest improvement of the held-out score that counts, in nats per word.
     n_jobs : int or None, default=None
-        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
+        cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
@@ -115,16 +118,17 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
 
     Notes
     -----
-    - A batch is one chain that sees its own tokens in the topics (locally collapsed). With one batch and one
-      pass, it is direct assignment sampling of the exact posterior. Topics that end a batch without tokens
-      are not counted.
+    - A batch is sampled as one chain, with its own tokens in the topics (locally collapsed). With one batch
+      and one pass, this is direct assignment sampling of the exact posterior. Topics without tokens at the
+      end of a batch are not counted.
     - Sampling uses one thread; n_jobs is for `transform` and `score`.
     - Departure from the paper: while a batch is sampled, the tables of the corpus are scaled down to the size
       of the batch. A new topic then has a share of about topic_concentration / (topic_concentration + tables
-      of a batch). Without scaling, births would stop after the first batch. Most are still in the first pass.
+      of a batch). Without scaling, births would stop after the first batch. Most births occur in the first
+      pass.
     - The density of a stick Beta(a, b) has the exponent b - 1, which the paper prints as b - alpha. New
       topics of a batch follow the distribution of weights without truncation.
-    - There is no ``sample_weight`` (see `~sktopic.lda.CollapsedGibbsLDA`): repeat rows instead.
+    - There is no ``sample_weight``: repeat rows instead (see `~sktopic.lda.CollapsedGibbsLDA`).
 
     References
     ----------

@@ -158,8 +158,8 @@ class Window(State):
         )
         if not fits:
             raise ValueError(
-                "the fitted state is damaged: the topics of the documents seen last do not fit. Load it from "
-                "a file that is whole, or call fit."
+                "the fitted state is damaged: the topics of the documents seen last do not fit. "
+                "Load it from an intact file, or call fit."
             )
 
     @property

@@ -1,5 +1,8 @@
 """Regression of topic proportions on document covariates."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
@@ -45,13 +48,13 @@ def estimate_effect(
     *,
     n_samples: int = 20,
     confidence_level: float = 0.95,
-) -> "DataFrame":
+) -> DataFrame:
     """Regress topic proportions on covariates, with the uncertainty of the proportions.
 
     The proportions are drawn several times from their posterior. Each set of draws is regressed on the
     covariates by least squares, and the results are pooled by Rubin's rules [1]_.
 
-    Read more in :doc:`/guide/uncertainty`.
+    Read more on the guide page "Uncertainty of topic proportions".
 
     Parameters
     ----------
@@ -178,8 +181,11 @@ def pooled_regressions(design, draws):
 
 def _design(pandas, covariates):
     """Return the design matrix, ndarray of shape (n_documents, n_coefficients), and its column names."""
-    if isinstance(covariates, str) or not np.iterable(covariates):
-        raise TypeError(f"covariates={covariates!r:.80} is invalid: must have one row for each document.")
+    if isinstance(covariates, str | Mapping) or not np.iterable(covariates):
+        raise TypeError(
+            f"covariates={covariates!r:.80} is invalid: must have one row for each document. For several "
+            "covariates, give a DataFrame."
+        )
     if not isinstance(covariates, pandas.DataFrame):
         if not isinstance(covariates, pandas.Series):
             covariates = np.asarray(covariates)
@@ -235,12 +241,12 @@ def _unexplained(basis):
 
 
 def plot_effects(
-    effects: "DataFrame",
+    effects: DataFrame,
     covariate: str | None = None,
     *,
     topics: TopicsLike | None = None,
-    ax: "Axes | None" = None,
-) -> "Axes":
+    ax: Axes | None = None,
+) -> Axes:
     """Plot the effects of one covariate on topics, with confidence intervals.
 
     Topics are sorted by their effect.

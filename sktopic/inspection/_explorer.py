@@ -1,5 +1,7 @@
 """A self-contained HTML page to explore topics in a browser."""
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import html
@@ -21,8 +23,10 @@ from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._files import write_file
 from sktopic._runtime._surrogates import shown
 from sktopic.inspection._explorer_data import (
+    coherences_of,
     documents_with_topics,
     few_periods,
+    first_topic,
     one_for_each,
     relevant_words,
     rounded,
@@ -35,6 +39,7 @@ from sktopic.inspection._explorer_data import (
 )
 from sktopic.inspection._related import topic_similarity
 from sktopic.inspection._tables import infer_documents, topic_labels, typical_documents
+from sktopic.inspection._text_marks import text_marker
 from sktopic.inspection._topic_map import topic_map
 
 # Parts of the script of the page, in this order.
@@ -106,7 +111,7 @@ class Explorer:
         "n_words": [Interval(Integral, 1, None, closed="left")],
         "n_documents": [Interval(Integral, 0, None, closed="left")],
         "n_characters": [Interval(Integral, 0, None, closed="left")],
-        "word_of": [callable],
+        "word_of": [callable, None],
     }
 )
 def explore(
@@ -122,16 +127,16 @@ def explore(
     n_words: int = 30,
     n_documents: int = 10,
     n_characters: int = 3000,
-    word_of: Callable[[str], str] = str.lower,
+    word_of: Callable[[str], str] | None = None,
 ) -> Explorer:
     """Explore the topics of a model in a browser: words, documents, a map, trends and groups.
 
     The page shows a map of topics. For the selected topic, it shows words by relevance, similar topics, its
     documents, and its shares by date or group. Words in documents have the color of their most probable
     topic. You can search words, topics and documents. The page supports keyboards, screen readers, phones
-    and dark mode.
+    and dark mode. It opens on a coherent topic.
 
-    Read more in :doc:`/guide/inspection`.
+    Read more on the guide page "Look at topics".
 
     Parameters
     ----------
@@ -160,9 +165,10 @@ def explore(
         Number of documents per topic, those with the largest proportions.
     n_characters : int, default=3000
         Maximum number of characters shown of each text.
-    word_of : function of str that returns str, default=str.lower
-        Function that maps a word in a text to its name, if feature_names does not contain the word itself.
-        For stemmed words, pass the stemmer.
+    word_of : function of str that returns str, default=None
+        Function that maps a word in a text to its name in feature_names, such as a stemmer. If None, a
+        pipeline that begins with a vectorizer marks the tokens of the vectorizer. Other models mark the words
+        that, as written or in lower case, are in feature_names.
 
     Returns
     -------
@@ -182,6 +188,12 @@ def explore(
 
     Notes
     -----
+    - The page opens on the topic with the highest coherence, NPMI of ten words over X. Topics of less than
+      half the average size are left out. If the vocabulary has one word, it opens on the largest topic.
+    - The name of a topic is the one given by `name_topics`, or else its three most relevant words. Labels on
+      the map are left out if they would cover a circle or another label. Point at a circle to see its name.
+    - No words are marked if a vectorizer counts runs of characters, or if no counted word is found in the
+      texts. The page then shows the reason.
     - The relevance of word w in topic k is lambda log p(w|k) + (1 - lambda) log(p(w|k) / p(w)). p(w) is the
       mean of the topics, weighted by their shares of tokens. A slider sets lambda.
     - The map approximates the Hellinger distances of `topic_similarity` by metric multidimensional scaling.
@@ -231,10 +243,14 @@ def explore(
     typical = typical_documents(lengths, proportions, n_documents)
     kept = np.unique(typical)
     found = documents_with_topics(documents.counts, proportions, components, kept)
+    unmarked = None
     if texts is None:
         entries = with_words(found, expected, len(kept))
     else:
-        entries = with_texts(found, texts, names, n_characters, word_of)
+        find, spelled, reason = text_marker(model, X, names, word_of)
+        entries = with_texts(found, texts, n_characters, spelled, find)
+        if not any(entry["marks"] for entry in entries):
+            unmarked = reason
     words = words_in_page(expected, relevant, entries)
     numbers = np.zeros(len(names), dtype=int)
     numbers[words] = np.arange(len(words))
@@ -242,6 +258,7 @@ def explore(
         if "words" in entry:
             entry["words"][::3] = numbers[entry["words"][::3]].tolist()
 
+    coherences = coherences_of(components, documents.counts)
     similarity = topic_similarity(model)
     centers, radii = topic_map(1 - similarity, shares)
     related = largest(similarity - 2 * np.eye(len(labels)), min(RELATED_TOPICS, len(labels) - 1))
@@ -251,10 +268,13 @@ def explore(
         "n_tokens": float(n_tokens),
         "n_words": len(names),
         "words_shown": n_words,
+        "first": first_topic(coherences, shares),
+        "unmarked": unmarked,
         "topics": [
             {
                 "name": labels[k],
                 "share": rounded(shares[k]),
+                "coherence": None if coherences is None else rounded(coherences[k], 3),
                 "x": rounded(centers[k, 0]),
                 "y": rounded(centers[k, 1]),
                 "radius": rounded(radii[k]),

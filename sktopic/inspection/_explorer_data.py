@@ -1,6 +1,5 @@
 """Content of the explorer page as lists, numbers and strings that can be written as JSON."""
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,6 +8,7 @@ from sklearn.preprocessing import normalize
 from sktopic._runtime._arrays import largest
 from sktopic.inspection._time import periods_of, shares_of_periods
 from sktopic.inspection._topic_table import relevance_factors
+from sktopic.metrics._coherence import coherence
 
 # Positions of the relevance slider: 0, 0.05, ..., 1.
 LAMBDAS = np.linspace(0, 1, 21)
@@ -17,15 +17,13 @@ TOPICS_OF_A_WORD = 3
 WORDS_AT_A_TIME = 1000
 LEAST_PERCENTAGE = 2  # smallest share of a word's tokens for which a topic is shown
 TOPICS_OF_A_DOCUMENT = 8
+COHERENT_WORDS = 10  # words of a topic in its coherence
 # Numbers of words in documents without texts: total, and per document.
 MOST_CELLS = 45_000
 FEWEST_CELLS, MOST_CELLS_OF_A_DOCUMENT = 20, 300
 MOST_GROUPS = 60
 MOST_PERIODS = 60
 FREQUENCIES = "D", "W", "MS", "QS", "YS", "10YS"
-
-# A run of letters, digits and underscores, or one other character that is not white space.
-_PIECE = re.compile(r"\w+|[^\w\s]")
 
 
 def one_for_each(values, name, n_documents):
@@ -37,6 +35,23 @@ def one_for_each(values, name, n_documents):
     if len(values) != n_documents:
         raise ValueError(f"{name} has {len(values)} entries, but X has {n_documents} documents.")
     return values if isinstance(values, Sequence) else np.asarray(values, dtype=object)
+
+
+def coherences_of(components, counts):
+    """Return the NPMI of each topic over the documents; None for a vocabulary of one word, without pairs."""
+    n_words = min(components.shape[1], COHERENT_WORDS)
+    return None if n_words < 2 else coherence(components, counts, n_words=n_words, per_topic=True)
+
+
+def first_topic(coherences, shares):
+    """Return the most coherent topic of at least half the average size; the largest without coherences, int.
+
+    A few documents that repeat their words can give a small topic any coherence.
+    """
+    if coherences is None:
+        return int(np.argmax(shares))
+    is_large = shares >= shares.mean() / 2
+    return int(np.argmax(np.where(is_large, coherences, -np.inf)))
 
 
 def relevant_words(components, shares, n_words):
@@ -83,61 +98,27 @@ def with_words(documents, expected, n_documents):
     return entries
 
 
-def with_texts(documents, texts, names, n_characters, word_of):
-    """Return the data of documents with texts: the beginning of the text, and the positions of words."""
+def with_texts(documents, texts, n_characters, spelled, find):
+    """Return the data of documents with texts: the beginning of the text, and the positions of words.
+
+    spelled, find : as `text_marker` returns them
+    """
     entries = []
     for entry, words, _, topics in documents:
         text = texts[entry["row"]]
         if not isinstance(text, str):
             raise TypeError(f"texts has a {type(text).__name__} for document {entry['row']}; str is allowed.")
         text = text.strip()
-        topic_of = {str(name): int(topic) for name, topic in zip(names[words], topics)}
+        topic_of = {str(name): int(topic) for name, topic in zip(spelled[words], topics)}
         entry["omitted"] = max(len(text) - n_characters, 0)
         entry["text"] = text = text[:n_characters]
         # Triples: length of the text before a word, length of the word, and its topic.
         entry["marks"], end = [], 0
-        for start, stop, feature in find_words(text, topic_of, word_of):
+        for start, stop, feature in find(text, topic_of) if find else ():
             entry["marks"] += units(text[end:start]), units(text[start:stop]), topic_of[feature]
             end = stop
         entries.append(entry)
     return entries
-
-
-def find_words(text, features, word_of):
-    """Yield (start, end, feature) of the features that occur in a text, from left to right.
-
-    A feature of several words matches these words in sequence. The longest of the features that begin at the
-    same position is taken.
-
-    Parameters
-    ----------
-    text : str
-    features : dict
-        Names to find.
-    word_of : function
-        Maps a word of the text to its name, if the features do not contain the word itself.
-    """
-    by_first = {}
-    for feature in features:
-        pieces = _PIECE.findall(feature)
-        if pieces:
-            by_first.setdefault(pieces[0], []).append((pieces, feature))
-    for candidates in by_first.values():
-        candidates.sort(key=lambda candidate: len(candidate[0]), reverse=True)
-    found = list(_PIECE.finditer(text))
-    as_written = [match[0] for match in found]
-    as_called = [word_of(piece) for piece in as_written]
-    i = 0
-    while i < len(found):
-        for words in as_written, as_called:
-            candidates = by_first.get(words[i], ())
-            matches = (match for match in candidates if words[i : i + len(match[0])] == match[0])
-            pieces, feature = next(matches, ((), None))  # the longest
-            n = len(pieces)
-            if n:
-                yield found[i].start(), found[i + n - 1].end(), feature
-                break
-        i += n or 1
 
 
 def units(text):

@@ -1,5 +1,7 @@
 """Plots of topics and of training."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING
@@ -39,8 +41,8 @@ def plot_topics(
     titles: Sequence[str] | None = None,
     n_words: int = 10,
     n_columns: int = 4,
-    fig: "Figure | SubFigure | None" = None,
-) -> "Axes":
+    fig: Figure | SubFigure | None = None,
+) -> Axes:
     """Plot the most probable words of each topic as bars.
 
     Each panel has its own scale. The axis shows the probability of the first word.
@@ -113,8 +115,8 @@ def plot_scores(
     scores: ArrayLike | None = None,
     *,
     labels: str | Sequence[str] | None = None,
-    ax: "Axes | None" = None,
-) -> "Axes":
+    ax: Axes | None = None,
+) -> Axes:
     """Plot held-out scores against the number of documents seen, or the scores that an estimator keeps.
 
     Parameters
@@ -176,7 +178,7 @@ def plot_scores(
     return ax
 
 
-def plot_n_components(model: object, *, fig: "Figure | SubFigure | None" = None) -> NDArray[np.object_]:
+def plot_n_components(model: object, *, fig: Figure | SubFigure | None = None) -> NDArray[np.object_]:
     """Plot the posterior of the number of topics, and its trace over the tokens.
 
     Parameters

@@ -1,5 +1,7 @@
 """Similarity of topics as a matrix and as a tree."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -72,8 +74,8 @@ def plot_topic_dendrogram(
     *,
     metric: Literal["cosine", "hellinger", "average_jaccard"] = "hellinger",
     n_words: int = 3,
-    ax: "Axes | None" = None,
-) -> "Axes":
+    ax: Axes | None = None,
+) -> Axes:
     """Plot topics as a tree in which similar topics are close to each other.
 
     Parameters
@@ -136,8 +138,8 @@ def plot_topic_similarity(
     *,
     metric: Literal["cosine", "hellinger", "average_jaccard"] = "hellinger",
     n_words: int = 3,
-    ax: "Axes | None" = None,
-) -> "Axes":
+    ax: Axes | None = None,
+) -> Axes:
     """Plot the similarity of topics as a matrix in which related topics form blocks.
 
     Parameters

@@ -1,5 +1,7 @@
 """Names, words and documents of topics, shared by other tables and plots."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, overload
@@ -33,7 +35,7 @@ MOST_CHARACTERS = 40
 def name_topics(model: object, names: Sequence[str] | Mapping[Any, str]) -> None:
     """Give topics names that appear in feature names, tables and plots.
 
-    Read more in :doc:`/guide/inspection`.
+    Read more on the guide page "Look at topics".
 
     Parameters
     ----------
@@ -350,9 +352,10 @@ def typical_documents(lengths, proportions, n_documents):
 
 def proportions(model, X):
     """Return topic proportions of documents, ndarray of shape (n_samples, n_components)."""
-    if not hasattr(model, "transform"):
+    estimator, X = after_pipeline(model, X)
+    if not hasattr(estimator, "transform"):
         raise TypeError(
-            f"model is a {type(model).__name__}; only a fitted estimator with transform can infer the topic "
-            "proportions of documents."
+            f"model is a {type(estimator).__name__}; only a fitted estimator with transform can infer the "
+            "topic proportions of documents."
         )
-    return np.asarray(model.transform(X))
+    return np.asarray(estimator.transform(X))

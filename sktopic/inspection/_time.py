@@ -1,5 +1,7 @@
 """Shares of topics in a corpus over time."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
@@ -40,10 +42,10 @@ def topics_over_time(
     freq: object = None,
     *,
     confidence_level: float = 0.95,
-) -> "DataFrame":
+) -> DataFrame:
     """Compute the share of each topic in the tokens of each period, with confidence intervals.
 
-    Read more in :doc:`/guide/inspection`.
+    Read more on the guide page "Look at topics".
 
     Parameters
     ----------
@@ -140,11 +142,11 @@ def topics_over_time(
 
 @validate_params({"n_columns": [Interval(Integral, 1, None, closed="left")]})
 def plot_topics_over_time(
-    table: "DataFrame",
+    table: DataFrame,
     *,
     topics: TopicsLike | None = None,
     n_columns: int = 4,
-    fig: "Figure | SubFigure | None" = None,
+    fig: Figure | SubFigure | None = None,
 ) -> NDArray[np.object_]:
     """Plot the shares of topics over time with confidence intervals, one panel per topic.
 

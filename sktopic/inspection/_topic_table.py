@@ -1,5 +1,7 @@
 """A table that summarizes each topic."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
@@ -39,10 +41,10 @@ def topic_table(
     n_documents: int = 3,
     relevance_weight: float = 0.6,
     frex_weight: float = 0.5,
-) -> "DataFrame":
+) -> DataFrame:
     """Return a table of size, words, coherence and typical documents of each topic.
 
-    Read more in :doc:`/guide/inspection`.
+    Read more on the guide page "Look at topics".
 
     Parameters
     ----------

@@ -1,5 +1,7 @@
 """A long table of the topics of words in documents."""
 
+from __future__ import annotations
+
 from numbers import Integral
 from typing import TYPE_CHECKING
 
@@ -24,7 +26,7 @@ def word_topic_table(
     feature_names: ArrayLike | None = None,
     *,
     n_topics: int = 3,
-) -> "DataFrame":
+) -> DataFrame:
     """Return a long table of the topics of each word in each document, with their probabilities.
 
     Parameters

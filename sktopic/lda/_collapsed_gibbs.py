@@ -1,5 +1,7 @@
 """Collapsed Gibbs sampling for LDA over a corpus (Griffiths and Steyvers, 2004)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
@@ -21,10 +23,10 @@ class CollapsedGibbsLDA(SamplerEstimator):
 
     A Markov chain samples the topics of all tokens of a corpus, with topics and proportions integrated out
     (CGS in the literature). Its stationary distribution is the exact posterior. LDA in tomotopy and MALLET
-    uses the same method. Choose it if the whole corpus fits in memory and exact samples matter more than
-    time. `OnlineEMLDA` reaches the same predictions in a fraction of the time.
+    uses the same method. Choose this model if the whole corpus fits in memory and exact samples matter more
+    than time. `OnlineEMLDA` reaches the same predictions in a fraction of the time.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------
@@ -36,24 +38,24 @@ class CollapsedGibbsLDA(SamplerEstimator):
         parameter per topic; 'auto-symmetric' learns one for all topics.
     topic_word_prior : float, array-like, sparse matrix, 'auto' or None, default=None
         Parameters of the topics' Dirichlet prior, > 0, beta in the literature. If None,
-        ``min(0.1, 2 / n_components)``; 'auto' learns a number from this start. A matrix of shape
+        ``min(0.1, 2 / n_components)``; 'auto' learns one number, starting from this value. A matrix of shape
         (n_components, n_features), as from `sktopic.seeding.seed_prior`, sets each parameter and is not
-        learned. Entries missing from a sparse matrix have the value of None.
+        learned. Entries missing from a sparse matrix get the value for None.
     max_iter : int, default=200
         Number of sweeps over the documents in each call of `fit` or `partial_fit`.
     n_draws : int, default=10
-        Number of posterior draws (states of the chain) whose topic counts are averaged: the last ones,
-        `thinning` sweeps apart, or fewer if `max_iter` is too small.
+        Number of last posterior draws whose topic counts are averaged, `thinning` sweeps apart. Fewer if
+        `max_iter` is too small.
     thinning : int, default=5
-        Number of sweeps between two draws that are averaged.
+        Number of sweeps between two averaged draws.
     prior_interval : int, default=10
         Number of sweeps between two updates of a learned prior (by Minka's fixed point).
     evaluate_every : int, default=10
         Number of sweeps between two entries of `log_likelihood_`. If 0, there are no entries.
     n_shards : int, default=1
-        Number of parts of the documents. 1 is the exact sampler. More are an approximation that uses up to
-        n_shards threads: each part sees the counts before the sweep and its own changes, and parts are merged
-        in a fixed order. The result depends on n_shards, never on n_jobs.
+        Number of parts of the documents. 1 is the exact sampler. Larger values are an approximation: parts
+        are sampled in parallel, and each sees only its own changes during a sweep. The result depends on
+        n_shards, never on n_jobs.
     transform_burn_in : int, default=4
         Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=6
@@ -61,9 +63,10 @@ class CollapsedGibbsLDA(SamplerEstimator):
     components_init : None or array-like of shape (n_components, n_features), default=None
         Initial topics: rows of non-negative numbers, each normalized to sum to one. The initial topic of each
         token of the first documents is drawn in proportion to the probability of its word in these topics.
-        They have no effect after that. If None, the initial topic of each token is drawn uniformly.
+        The topics have no effect after that. If None, the initial topic of each token is drawn uniformly.
     n_jobs : int or None, default=None
-        Number of threads of the shards, `transform` and `score`. Does not affect results.
+        Number of threads, at most n_shards in training. If None, 1; if -1, all cores. Does not affect
+        results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topic assignments and of sampling.
     verbose : int, default=0
@@ -79,7 +82,7 @@ class CollapsedGibbsLDA(SamplerEstimator):
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Parameter of the topics' prior in use. For a matrix, the value of most entries.
+        Value of topic_word_prior in use. For a matrix, the value of most entries.
     n_components_ : int
         Number of topics.
     n_features_in_ : int
@@ -103,18 +106,16 @@ class CollapsedGibbsLDA(SamplerEstimator):
 
     Notes
     -----
-    A token costs a scan of the topics in its document. A faster scan of all topics replaces it for up to 192
-    topics, whole counts, and documents with not many fewer tokens than topics. A word costs one pass over all
-    topics per sweep. Memory: 8 bytes times n_features * n_components (up to three times that while draws of a
-    whole corpus are averaged), and about 50 bytes for each token of the documents of a call.
+    A token costs a scan of the topics in its document, or a faster scan of all topics if there are at most
+    192. A word costs one pass over all topics per sweep. Memory: 8 bytes times n_features * n_components (up
+    to three times that while draws are averaged), and about 50 bytes for each token of a call.
 
     - `partial_fit` sweeps new documents against the present counts and never moves earlier documents. A
       learned prior uses the sufficient statistics of all calls that learned it.
     - With a matrix as topic_word_prior, sweeps of the first call end with Metropolis-Hastings steps that
       exchange whole topics and their learned doc_topic_prior. They keep the stationary distribution.
-    - There is no ``sample_weight``, because each copy of a document has its own topics. Repeat its row
-      instead.
-    - Counts become tokens as in `OnlineEMLDA`: the sampler is exact for integer counts up to 64.
+    - There is no ``sample_weight``, because each copy of a document has its own topics. Repeat rows instead.
+    - The sampler is exact for integer counts up to 64. `OnlineEMLDA` describes other counts.
 
     References
     ----------

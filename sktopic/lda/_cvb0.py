@@ -1,5 +1,7 @@
 """Stochastic collapsed variational Bayes of order zero for LDA (Foulds et al., 2013)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -47,10 +49,10 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
 
     Topics and topic proportions are integrated out. A document is represented by the expected number of its
     tokens in each topic. These numbers are updated word by word with decreasing step sizes, and mini-batches
-    update the expected counts of the whole corpus. Choose it for a fast, deterministic document step without
-    digamma functions.
+    update the expected counts of the whole corpus. Choose this model for a fast, deterministic document step
+    without digamma functions.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------
@@ -60,8 +62,8 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000).
     topic_word_prior : float or None, default=None
-        Pseudo-count of each word in each topic, >= 0, added when topics are read. It gives unseen words a
-        probability above zero. If None, ``min(0.1, 2 / n_components)``.
+        Pseudo-count of each word in each topic, >= 0, added to the counts when topics are computed. It gives
+        unseen words a probability above zero. If None, ``min(0.1, 2 / n_components)``.
     learning_decay : float, default=0.75
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].
@@ -72,8 +74,8 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
     batch_size : int, default=50
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
-        given to `fit` and later calls of `partial_fit`, by weight.
+        Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
+        weight of the documents given to `fit` and later calls of `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_learning_decay : float, default=0.9
@@ -93,10 +95,11 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
-        part of them.
+        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
+        reduces their weight.
     n_jobs : int or None, default=None
-        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
+        cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
@@ -144,7 +147,7 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
     A visit to a word costs n_components operations. Memory: 8 bytes times n_features * n_components, plus the
     memory of one batch.
 
-    - The m tokens of a word in a document are visited at once: one step stands for m steps of equal size
+    - The m tokens of a word in a document are updated together: one step stands for m steps of equal size
       (clumping).
     - A batch is weighted by total_samples times the mean length of the documents seen, divided by its tokens.
       Batches without words do not enter this mean.

@@ -1,5 +1,7 @@
 """The public interface that the mini-batch estimators for LDA share."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

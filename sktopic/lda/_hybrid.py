@@ -1,5 +1,7 @@
 """Sparse stochastic inference for LDA (Mimno, Hoffman and Blei, 2012)."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -19,9 +21,10 @@ class HybridLDA(MinibatchLDAEstimator):
     Topics have Dirichlet posteriors, which mini-batches move along a natural gradient as in
     `OnlineVariationalLDA`. Inside a document, the topics of tokens are sampled (VarGibbs or Online-CGS in the
     literature). A token therefore costs only the topics in its document, and an update changes only the
-    sampled entries. Choose it if you need Dirichlet posteriors of the topics at the cost of Gibbs sampling.
+    sampled entries. Choose this model if you need Dirichlet posteriors of the topics at the cost of Gibbs
+    sampling.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------
@@ -30,13 +33,13 @@ class HybridLDA(MinibatchLDAEstimator):
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
-        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
-        None, with the weight of ten batches, at the second update.
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update
+        from the value for None, which weighs as much as ten batches.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
         Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None,
         ``min(0.3, 30 / n_components)``: sampled counts vary more than expected counts and need a larger
         prior. A matrix of shape (n_components, n_features), as from `sktopic.seeding.seed_prior`, sets each
-        parameter. Entries missing from a sparse matrix have the value of None.
+        parameter. Entries missing from a sparse matrix get the value for None.
     learning_decay : float, default=0.65
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].
@@ -47,8 +50,8 @@ class HybridLDA(MinibatchLDAEstimator):
     batch_size : int, default=256
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
-        given to `fit` and later calls of `partial_fit`, by weight.
+        Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
+        weight of the documents given to `fit` and later calls of `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
@@ -69,10 +72,11 @@ class HybridLDA(MinibatchLDAEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
-        part of them.
+        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
+        reduces their weight.
     n_jobs : int or None, default=None
-        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
+        cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0

@@ -1,5 +1,7 @@
 """Stochastic gradient Riemannian Langevin dynamics for LDA (Patterson and Teh, 2013)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -102,10 +104,10 @@ class LangevinLDA(MinibatchLDAEstimator):
 
     A Markov chain on the topics follows the gradient of the log posterior, estimated from a mini-batch, plus
     noise of matching size. It is called SGRLD or LDS in the literature. With small steps it samples from the
-    posterior of the topics instead of maximizing it. Choose it to see how much topics vary under the
-    posterior. For predictions from one set of topics prefer `OnlineEMLDA`.
+    posterior of the topics instead of maximizing it. Choose this model to see how much topics vary under the
+    posterior. For predictions, prefer `OnlineEMLDA`.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------
@@ -114,8 +116,8 @@ class LangevinLDA(MinibatchLDAEstimator):
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
-        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
-        None, with the weight of ten batches, at the second update.
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update
+        from the value for None, which weighs as much as ten batches.
     topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0. If None, ``min(0.1, 2 / n_components)``.
     learning_rate : float, default=0.3
@@ -123,15 +125,14 @@ class LangevinLDA(MinibatchLDAEstimator):
     learning_offset : float, default=100.0
         Offset b of the step size, >= 0.
     learning_decay : float, default=0.6
-        Exponent c of the step size, in [0, 1]. The chain can converge to the posterior for values in (0.5,
-        1].
+        Exponent c of the step size, in [0, 1]. The chain converges to the posterior for values in (0.5, 1].
     max_iter : int, default=5
         Number of passes over the corpus in `fit`.
     batch_size : int, default=50
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
-        given to `fit` and later calls of `partial_fit`, by weight.
+        Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
+        weight of the documents given to `fit` and later calls of `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
@@ -152,10 +153,11 @@ class LangevinLDA(MinibatchLDAEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
-        part of them.
+        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
+        reduces their weight.
     n_jobs : int or None, default=None
-        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
+        cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
@@ -169,7 +171,7 @@ class LangevinLDA(MinibatchLDAEstimator):
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Parameter of the topics' prior in use.
+        Value of topic_word_prior in use.
     n_components_ : int
         Number of topics.
     n_features_in_ : int
@@ -196,10 +198,10 @@ class LangevinLDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    Noise reaches every topic and word. An update therefore costs n_features * n_components normal numbers and
-    square roots (about 3 ns for both) in addition to its documents. Avoid small batches if the vocabulary is
-    large. A batch without words leaves the chain unchanged. Memory: 8 bytes times n_features * n_components,
-    plus the memory of one batch.
+    Noise reaches every topic and word. An update therefore draws n_features * n_components normal numbers and
+    takes as many square roots (about 3 ns for both). Avoid small batches if the vocabulary is large. A batch
+    without words leaves the chain unchanged. Memory: 8 bytes times n_features * n_components, plus the memory
+    of one batch.
 
     Patterson and Teh write the step size ``a (1 + t / b) ** -c``. Their a is ``learning_rate * b ** -c``
     here.

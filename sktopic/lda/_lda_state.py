@@ -41,5 +41,5 @@ class LDAState(MinibatchState):
         """Raise ValueError if parts do not fit together."""
         n_topics, n = len(self.doc_topic_prior), len(self.prior_averages)
         if self.prior_rule is not None and n != n_topics + (self.prior_rule == "gamma"):
-            raise ValueError(f"prior_averages has {n} numbers, for {n_topics} topics")
+            raise ValueError(f"prior_averages has {n} numbers, but there are {n_topics} topics")
         self.word_prior.check(self.words.n_features, n_topics)

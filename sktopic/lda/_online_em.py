@@ -1,5 +1,7 @@
 """Online EM for LDA with local Gibbs sampling or variational inference (Dupuy and Bach, 2017)."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Literal
 
@@ -30,7 +32,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     Gibbs estimate (G-OEM in the literature). With ``inference='variational'`` it is the mean-field
     approximation (V-OEM), which has no sampling noise but a bias toward lower likelihood.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------
@@ -40,47 +42,46 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         Inference of the topics of a document, in training and in `transform`.
     boost : bool, default=False
         Whether topics are updated after every sweep or iteration of the document step, instead of once per
-        batch (the variants called ++). Helps with ``inference='variational'`` and ``doc_topic_prior=None``.
-        Holds each batch in memory as a whole.
+        batch (the variants called ++). This helps with ``inference='variational'`` and
+        ``doc_topic_prior=None``. Each batch is held in memory as a whole.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default='auto'
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
-        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
-        None, with the weight of ten batches, at the second update.
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update
+        from the value for None, which weighs as much as ten batches.
     prior_update : {'fixed-point', 'gamma', 'shares'}, default='shares'
-        How `doc_topic_prior` is learned. 'shares' learns the shares of topics and keeps their sum at that of
-        None. It finds the most distinct topics: general words gather in topics that many documents have. It
-        does not allow 'auto-symmetric'. 'fixed-point' is Minka's fixed point from the average of
-        ``E[log theta]``. 'gamma' is the posterior mode under a Gamma prior.
+        How `doc_topic_prior` is learned. 'shares' learns the shares of topics and keeps the sum of the
+        parameters at its value for None. It finds the most distinct topics: general words gather in topics
+        that many documents have. It does not allow 'auto-symmetric'. 'fixed-point' is Minka's fixed point
+        from the average of ``E[log theta]``. 'gamma' is the posterior mode under a Gamma prior.
     prior_shape, prior_rate : float, default=1.0
-        Parameters of the Gamma prior with ``prior_update='gamma'``, > 0 and >= 0.
+        Shape, > 0, and rate, >= 0, of the Gamma prior with ``prior_update='gamma'``.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
-        Pseudo-count of each word in each topic, >= 0, added when topics are read. It gives unseen words a
-        probability above zero; 0 leaves it at zero. If None, ``min(0.1, 2 / n_components)``. A matrix of
-        shape (n_components, n_features), as from `sktopic.seeding.seed_prior`, sets each pseudo-count, > 0.
-        Entries missing from a sparse matrix have the value of None.
+        Pseudo-count of each word in each topic, >= 0, added to the counts when topics are computed. It gives
+        unseen words a probability above zero; 0 leaves it at zero. If None, ``min(0.1, 2 / n_components)``. A
+        matrix of shape (n_components, n_features), as from `sktopic.seeding.seed_prior`, sets each
+        pseudo-count, > 0. Entries missing from a sparse matrix get the value for None.
     learning_decay : float or None, default=None
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
-        in [0, 1]. Training converges for values in (0.5, 1]. None is 0.65, with steps of at most 4 / t until
+        in [0, 1]. Training converges for values in (0.5, 1]. If None, 0.65 with steps of at most 4 / t until
         the number of documents seen reaches the size of the corpus. Choose a number for a stream that drifts.
     learning_offset : float, default=1.0
         Offset of the step size, >= 0. Larger values slow down the first updates.
     average : bool, default=False
-        Whether the reported topics are the mean of the topics after each update. Helps if learning_decay is
-        below 0.5. Takes a second array of n_features * n_components.
+        Whether to report the mean of the topics over all updates. This helps if learning_decay is below 0.5,
+        and needs a second array of n_features * n_components.
     max_iter : int, default=5
         Number of passes over the corpus in `fit`.
     batch_size : int, default=50
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
-        given to `fit` and later calls of `partial_fit`, by weight.
+        Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
+        weight of the documents given to `fit` and later calls of `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
-        Number of discarded Gibbs sweeps per document (burn-in) in training, >= 0. With at most 192 topics,
-        the first of them uses eight times doc_topic_prior, except with ``boost=True``. `transform` also does
-        so.
+        Number of discarded Gibbs sweeps per document (burn-in) in training, >= 0. With at most 192 topics and
+        ``boost=False``, the first sweep uses eight times doc_topic_prior, also in `transform`.
     doc_sweeps : int, default=3
         Number of averaged Gibbs sweeps per document in training, >= 1.
     transform_burn_in : int, default=4
@@ -88,9 +89,9 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     transform_sweeps : int, default=6
         Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     max_doc_update_iter : int, default=100
-        Largest number of iterations over a document.
+        Maximum number of iterations over a document.
     mean_change_tol : float, default=1e-3
-        Iterations over a document stop below this mean absolute change of its Dirichlet parameters.
+        Iterations over a document stop when its Dirichlet parameters change by less than this on average.
     early_stopping : bool, default=False
         Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
@@ -101,10 +102,11 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
-        part of them.
+        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
+        reduces their weight.
     n_jobs : int or None, default=None
-        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
+        cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
@@ -148,16 +150,17 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     -----
     A token costs a short pass over all topics if there are at most 192, otherwise a scan of the topics in its
     document. A distinct word of a batch costs one pass over all topics. Memory: 8 bytes times n_features *
-    n_components (twice that with ``average=True``), plus the memory of one batch. For a single pass over some
-    thousand documents, ``doc_burn_in=10, doc_sweeps=10`` predicts better than the defaults. A count c <= 64
-    becomes whole tokens and one of the remaining weight; a larger count becomes 64 equal tokens. Heavy tokens
-    mix slowly: for counts far above 64 prefer ``inference='variational'``. Departures from the paper:
+    n_components (twice that with ``average=True``), plus the memory of one batch. For a single pass over a
+    few thousand documents, ``doc_burn_in=10, doc_sweeps=10`` predicts better than the defaults. A count c <=
+    64 becomes whole tokens and one token of the remaining weight. A larger count becomes 64 equal tokens.
+    Heavy tokens mix slowly: for counts far above 64 prefer ``inference='variational'``. Departures from the
+    paper:
 
     - Sweeps follow the order of the words, start from a sequential assignment with a larger prior, and sum
-      conditional probabilities as they are computed. Words are smoothed when topics are read.
+      conditional probabilities as they are computed. Pseudo-counts are added when topics are computed.
     - The default step size has exponent 0.65 instead of 0.5, and is at most 4 / t in the first pass.
-    - In later passes of `fit`, counted sweeps leave out a document's estimated earlier counts. This excludes
-      ``boost=True``, mean-field inference, `partial_fit` and distributed lanes.
+    - In later passes of `fit`, counted sweeps leave out a document's estimated earlier counts. This does not
+      apply to ``boost=True``, mean-field inference, `partial_fit` and distributed lanes.
 
     References
     ----------

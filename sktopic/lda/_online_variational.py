@@ -1,5 +1,7 @@
 """Online variational Bayes for LDA (Hoffman, Blei and Bach, 2010)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
@@ -24,33 +26,32 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
     Topic proportions and topics have Dirichlet posteriors in a mean-field approximation. Each mini-batch
     moves the parameters of the topics' posteriors along the natural gradient of the evidence lower bound
     (OLDA or Online-VB in the literature). scikit-learn's `LatentDirichletAllocation` and gensim's `LdaModel`
-    use the same method. Choose it to continue or check work with them, or for its bound. For predictions
-    prefer `OnlineEMLDA`.
+    use the same method. Choose this model to continue or check work with these libraries, or for its bound.
+    For predictions, prefer `OnlineEMLDA`.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics, K in the literature.
     learning_method : {'online', 'batch'}, default='online'
-        'online' takes a step after each batch_size documents. 'batch' takes the whole step after each pass of
-        `fit` over all documents (coordinate ascent, which never lowers the bound of the corpus).
-        `partial_fit` always works online.
+        'online' updates the topics after each batch. 'batch' updates them once per pass of `fit` (coordinate
+        ascent, which never lowers the bound of the corpus). `partial_fit` always works online.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
-        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
-        None, with the weight of ten batches, at the second update.
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update
+        from the value for None, which weighs as much as ten batches.
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
         How 'auto' learns priors. 'fixed-point' is Minka's fixed point from averages over batches. 'gradient'
         is a Newton step along the gradient of each batch, scaled by the step size as in the paper.
     topic_word_prior : float, array-like, sparse matrix, 'auto' or None, default=None
         Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None,
-        ``min(0.1, 2 / n_components)``; 'auto' learns a number from this start and adds a pass over all topics
-        and words to each update. A matrix of shape (n_components, n_features), as from
+        ``min(0.1, 2 / n_components)``; 'auto' learns one number, starting from this value, with a pass over
+        all topics and words in each update. A matrix of shape (n_components, n_features), as from
         `sktopic.seeding.seed_prior`, sets each parameter and is not learned. Entries missing from a sparse
-        matrix have the value of None.
+        matrix get the value for None.
     learning_decay : float, default=0.65
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].
@@ -61,14 +62,14 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
     batch_size : int, default=256
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
-        given to `fit` and later calls of `partial_fit`, by weight.
+        Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
+        weight of the documents given to `fit` and later calls of `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=100
-        Largest number of iterations over a document.
+        Maximum number of iterations over a document.
     mean_change_tol : float, default=1e-3
-        Iterations over a document stop below this mean absolute change of its Dirichlet parameters.
+        Iterations over a document stop when its Dirichlet parameters change by less than this on average.
     early_stopping : bool, default=False
         Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
@@ -79,10 +80,11 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
-        part of them.
+        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
+        reduces their weight.
     n_jobs : int or None, default=None
-        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
+        cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
@@ -129,16 +131,16 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    An iteration over a document costs its distinct words times n_components, four to eight at a time. A
-    distinct word of a batch costs n_components digamma functions. Memory: 8 bytes times n_features *
-    n_components, plus the memory of one batch.
+    An iteration over a document costs n_components operations for each distinct word. A distinct word of a
+    batch costs n_components digamma functions. Memory: 8 bytes times n_features * n_components, plus the
+    memory of one batch.
 
     Topics that get almost no tokens from the first batches stay empty. This affects more topics if
     n_components is large, and fewer with
     ``components_init=sktopic.seeding.document_components(X, n_components)``.
 
     Departure from the paper: from the first update on, the initial noise weighs as much as the corpus,
-    whatever its size.
+    regardless of corpus size.
 
     References
     ----------

@@ -1,5 +1,7 @@
 """Online maximum a posteriori estimation for LDA (Than and Doan, 2014; Vu et al., 2018)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -39,27 +41,27 @@ class OnlineOPELDA(MinibatchLDAEstimator):
 
     The topic proportions of a document maximize their posterior density. Each iteration draws the likelihood
     (with probability bernoulli_p) or the prior, and adds it to the earlier draws. It then takes a step toward
-    the one topic that this sum points to (stochastic Frank-Wolfe), so each iteration raises at most one topic
-    above the floor. ``bernoulli_p=0.5`` is OPE; other values are generalized OPE. Topics are averaged over
-    mini-batches as in `OnlineEMLDA`. Choose it if documents should have few topics and the number of
+    the one topic that this sum points to (stochastic Frank-Wolfe), which raises one proportion and lowers the
+    others. ``bernoulli_p=0.5`` is OPE; other values are generalized OPE. Topics are averaged over
+    mini-batches as in `OnlineEMLDA`. Choose this model if documents should have few topics and the number of
     iterations is fixed.
 
-    Read more in :doc:`/guide/map_inference`.
+    Read more on the guide page "The most probable topics of a document".
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics, K in the literature.
     bernoulli_p : float, default=0.5
-        Probability that an iteration draws the likelihood, in (0, 1). The first iteration always does. Each
-        part is divided by its probability, so the average of many draws is unbiased. Values near 0 or 1 need
-        more draws than 1 / bernoulli_p or 1 / (1 - bernoulli_p).
+        Probability that an iteration draws the likelihood, in (0, 1). The first iteration always draws the
+        likelihood. Each part is divided by its probability, so the average of many draws is unbiased. Values
+        near 0 or 1 need more draws than 1 / bernoulli_p or 1 / (1 - bernoulli_p).
     doc_topic_prior : None, float or array-like of shape (n_components,), default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000).
     topic_word_prior : float or None, default=None
-        Pseudo-count of each word in each topic, >= 0, added when topics are read. It gives unseen words a
-        probability above zero. If None, ``min(0.1, 2 / n_components)``.
+        Pseudo-count of each word in each topic, >= 0, added to the counts when topics are computed. It gives
+        unseen words a probability above zero. If None, ``min(0.1, 2 / n_components)``.
     learning_decay : float, default=0.65
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].
@@ -70,14 +72,14 @@ class OnlineOPELDA(MinibatchLDAEstimator):
     batch_size : int, default=50
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
-        given to `fit` and later calls of `partial_fit`, by weight.
+        Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
+        weight of the documents given to `fit` and later calls of `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=50
         Number of iterations over a document, in training, `transform` and `score`. With doc_topic_prior < 1
-        the density has no maximum inside the simplex, and only this number keeps proportions away from the
-        border. Compare models only at the same value.
+        the density has no maximum inside the simplex, and only this limit keeps proportions above zero.
+        Compare models only at the same value.
     early_stopping : bool, default=False
         Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
@@ -88,10 +90,11 @@ class OnlineOPELDA(MinibatchLDAEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
-        part of them.
+        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
+        reduces their weight.
     n_jobs : int or None, default=None
-        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
+        cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
@@ -157,7 +160,7 @@ class OnlineOPELDA(MinibatchLDAEstimator):
     (500, 10)
     """
 
-    _no_posterior = "proportions are a maximum of their density, not a distribution."
+    _no_posterior = "it estimates the proportions that maximize their density, without a distribution."
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
         "doc_topic_prior": FIXED_DOC_TOPIC_PRIOR,

@@ -1,5 +1,7 @@
 """The deterministic single-pass algorithm for LDA (Sato, Kurihara and Nakagawa, 2010)."""
 
+from __future__ import annotations
+
 from functools import partial
 
 import numpy as np
@@ -15,16 +17,16 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
 
 
 class SinglePassLDA(MinibatchLDAEstimator):
-    """LDA trained by deterministic inference, for a single pass over some thousand documents.
+    """LDA trained by deterministic inference, for a single pass over a few thousand documents.
 
     This is online EM with variational inference (SPLDA in the literature). Topics are updated after each
-    iteration of the document step, and batches are averaged with step size 1 / t. The prior of the topic
-    proportions has a Gamma prior. Choose it if you want no step-size parameters. `OnlineEMLDA` takes a third
+    iteration of the document step, and batches are averaged with step size 1 / t. `doc_topic_prior` is
+    learned under a Gamma prior. Choose this model to avoid step-size parameters. `OnlineEMLDA` takes a third
     of the time and predicts better on larger corpora. SinglePassLDA equals
     ``OnlineEMLDA(inference="variational", boost=True, prior_update="gamma", learning_decay=1.0,
     learning_offset=0.0)``.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------
@@ -33,27 +35,27 @@ class SinglePassLDA(MinibatchLDAEstimator):
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default='auto'
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
-        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
-        None, with the weight of ten batches, at the second update.
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update
+        from the value for None, which weighs as much as ten batches.
     prior_shape, prior_rate : float, default=1.0
-        Parameters of the Gamma prior under which doc_topic_prior is learned, > 0 and >= 0.
+        Shape, > 0, and rate, >= 0, of the Gamma prior of doc_topic_prior.
     topic_word_prior : float or None, default=None
-        Pseudo-count of each word in each topic, >= 0, added when topics are read. It gives unseen words a
-        probability above zero. If None, ``min(0.1, 2 / n_components)``.
+        Pseudo-count of each word in each topic, >= 0, added to the counts when topics are computed. It gives
+        unseen words a probability above zero. If None, ``min(0.1, 2 / n_components)``.
     max_iter : int, default=1
         Number of passes over the corpus in `fit`.
     batch_size : int, default=100
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
-        given to `fit` and later calls of `partial_fit`, by weight.
+        Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
+        weight of the documents given to `fit` and later calls of `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=10
-        Largest number of iterations over a batch in training, with an update of the topics after each. The
-        same limit applies to iterations over a document in `transform` and `score`.
+        Maximum number of iterations over a batch in training. Topics are updated after each iteration. The
+        limit also applies to iterations over a document in `transform` and `score`.
     mean_change_tol : float, default=1e-3
-        Iterations over a document stop below this mean absolute change of its Dirichlet parameters.
+        Iterations over a document stop when its Dirichlet parameters change by less than this on average.
     early_stopping : bool, default=False
         Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
@@ -64,10 +66,11 @@ class SinglePassLDA(MinibatchLDAEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
-        part of them.
+        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
+        reduces their weight.
     n_jobs : int or None, default=None
-        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
+        cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0

@@ -1,5 +1,7 @@
 """Streaming Gibbs sampling for LDA (Gao, Chen and Zhu, 2016)."""
 
+from __future__ import annotations
+
 from numbers import Real
 
 import numpy as np
@@ -17,11 +19,11 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
     """LDA trained by streaming Gibbs sampling, with decay for streams whose topics drift.
 
     Each document of a mini-batch is sampled with the topics held fixed. Its last sample is added to running
-    counts of words in topics (SGS in the literature), so each token counts in one topic. You need neither a
-    step size nor the size of the corpus. With `decay` below one, earlier batches fade and topics follow a
-    stream that changes.
+    counts of words in topics, so each token counts in one topic. This is SGS in the literature. You need
+    neither a step size nor the size of the corpus. With `decay` below one, earlier batches fade and topics
+    follow a stream that changes.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------
@@ -30,11 +32,11 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
-        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
-        None, with the weight of ten batches, at the second update.
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update
+        from the value for None, which weighs as much as ten batches.
     topic_word_prior : float or None, default=None
-        Pseudo-count of each word in each topic, >= 0, added when topics are read. It gives unseen words a
-        probability above zero. If None, ``min(0.1, 2 / n_components)``.
+        Pseudo-count of each word in each topic, >= 0, added to the counts when topics are computed. It gives
+        unseen words a probability above zero. If None, ``min(0.1, 2 / n_components)``.
     decay : float, default=1.0
         Factor of the running counts at each update, in (0, 1]. With 0.99, a batch loses half of its weight in
         69 updates.
@@ -60,10 +62,11 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
-        part of them.
+        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
+        reduces their weight.
     n_jobs : int or None, default=None
-        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
+        cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0

@@ -1,5 +1,7 @@
 """Streaming variational Bayes for LDA (Broderick et al., 2013)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
@@ -23,10 +25,10 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
 
     The posterior of the topics after one mini-batch is the prior for the next (SVB in the literature). Each
     batch adds its expected counts to the parameters of the topics' Dirichlet posteriors. There is no step
-    size, and you need not know the size of the corpus. All documents weigh the same, early or late. Choose it
-    if you need the posterior after each batch. For predictions prefer `OnlineEMLDA`.
+    size, and you need not know the size of the corpus. All documents weigh the same, early or late. Choose
+    this model if you need the posterior after each batch. For predictions, prefer `OnlineEMLDA`.
 
-    Read more in :doc:`/guide/lda`.
+    Read more on the guide page "Latent Dirichlet allocation".
 
     Parameters
     ----------
@@ -35,16 +37,16 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
-        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
-        None, with the weight of ten batches, at the second update.
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update
+        from the value for None, which weighs as much as ten batches.
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
         How 'auto' learns doc_topic_prior. 'fixed-point' is Minka's fixed point from the average over all
         batches. 'gradient' is a Newton step along the gradient of each batch t, scaled by 1 / t.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
         Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None,
         ``min(0.1, 2 / n_components)``. A matrix of shape (n_components, n_features), as from
-        `sktopic.seeding.seed_prior`, sets each parameter. Entries missing from a sparse matrix have the value
-        of None.
+        `sktopic.seeding.seed_prior`, sets each parameter. Entries missing from a sparse matrix get the value
+        for None.
     max_iter : int, default=1
         Number of passes over the corpus in `fit`. The posterior is that of a corpus with max_iter copies of
         each document.
@@ -53,9 +55,9 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=100
-        Largest number of iterations over a document.
+        Maximum number of iterations over a document.
     mean_change_tol : float, default=1e-3
-        Iterations over a document stop below this mean absolute change of its Dirichlet parameters.
+        Iterations over a document stop when its Dirichlet parameters change by less than this on average.
     early_stopping : bool, default=False
         Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
@@ -66,10 +68,11 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
-        part of them.
+        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
+        reduces their weight.
     n_jobs : int or None, default=None
-        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
+        cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0

@@ -1,5 +1,7 @@
 """Coherence and diversity of topics, computed from their most probable words."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import chain, pairwise
 from numbers import Integral
@@ -58,7 +60,7 @@ def coherence(
 ) -> float | FloatArray:
     """Measure how often the most probable words of a topic occur together; higher is better.
 
-    Read more in :doc:`/guide/coherence`.
+    Read more on the guide page "Topic coherence, diversity and stability".
 
     Parameters
     ----------

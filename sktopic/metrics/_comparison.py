@@ -1,5 +1,7 @@
 """Compare the topics of two or more models."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from itertools import combinations, pairwise

@@ -1,6 +1,9 @@
 """Held-out likelihood: document completion and left-to-right."""
 
+from __future__ import annotations
+
 import math
+import sys
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -58,7 +61,7 @@ def document_completion(
     from the other tokens, and these predict the hidden tokens. Differences between models are due to topics
     and priors alone. The ``score`` of an estimator differs only in using its own ``transform``.
 
-    Read more in :doc:`/guide/metrics`.
+    Read more on the guide page "Evaluate and compare models".
 
     Parameters
     ----------
@@ -320,9 +323,6 @@ def left_to_right(
 def perplexity(model_or_components: object, X: object, y: object = None, **options: Any) -> float:
     """Compute perplexity per held-out word, exp(-document_completion(...)); lower is better.
 
-    For model selection, pass `document_completion` as ``scoring``: it ranks models in the same order, and
-    higher is better.
-
     Parameters
     ----------
     model_or_components, X, y, **options
@@ -332,6 +332,15 @@ def perplexity(model_or_components: object, X: object, y: object = None, **optio
     -------
     perplexity : float
 
+    Raises
+    ------
+    TypeError
+        If scikit-learn calls this function as a scorer: it would select the worst model.
+
+    See Also
+    --------
+    neg_perplexity_scorer : The negative of this function, for ``scoring``.
+
     Examples
     --------
     >>> from sktopic.datasets import make_bars
@@ -340,4 +349,48 @@ def perplexity(model_or_components: object, X: object, y: object = None, **optio
     >>> perplexity(bars.components, bars.data, doc_topic_prior=bars.doc_topic_prior) < 14
     True
     """
+    # A scorer has the same arguments, so only the caller tells.
+    if sys._getframe(1).f_globals.get("__name__", "").startswith("sklearn."):
+        raise TypeError(
+            "scoring=perplexity is invalid: lower perplexity is better, but scikit-learn selects the highest "
+            "score. Give scoring=sktopic.metrics.neg_perplexity_scorer."
+        )
     return float(np.exp(-document_completion(model_or_components, X, y, **options)))
+
+
+def neg_perplexity_scorer(estimator: object, X: object, y: object = None, **options: Any) -> float:
+    """Compute the negative perplexity per held-out word, for ``scoring``; higher is better.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        A topic model, or a pipeline that ends in one.
+    X, y, **options
+        As in `document_completion`.
+
+    Returns
+    -------
+    score : float
+        ``-perplexity(estimator, X)``.
+
+    See Also
+    --------
+    document_completion : Logarithm of the same measure, also for ``scoring``.
+
+    Notes
+    -----
+    A mean over folds may rank models otherwise than `document_completion`, since the mean perplexity gives
+    more weight to folds with poor predictions.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.lda import OnlineEMLDA
+    >>> from sktopic.metrics import neg_perplexity_scorer
+    >>> lda = OnlineEMLDA(max_iter=20, random_state=0)
+    >>> search = GridSearchCV(lda, {"n_components": [1, 10]}, scoring=neg_perplexity_scorer, cv=2)
+    >>> search.fit(make_bars(100, random_state=0).data).best_params_
+    {'n_components': 10}
+    """
+    return -perplexity(estimator, X, y, **options)

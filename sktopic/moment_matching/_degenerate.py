@@ -1,5 +1,7 @@
 """The degenerate Dirichlet model (Hsu and Poupart, 2016)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
@@ -14,10 +16,11 @@ class DegenerateDirichletLDA(MixtureEstimator):
     """LDA with a posterior over the number of topics: the degenerate Dirichlet model (DDM).
 
     Each number of topics T from 1 to n_components has a probability. A document has one Dirichlet
-    distribution over all topics; with T topics, its first T parameters are used. Each token updates all of
-    these (see `MomentMatchingLDA`). Choose it to learn in one pass how probable each number of topics is.
+    distribution over all topics; with T topics, its first T parameters are used. Each token updates topics,
+    proportions and probabilities (see `MomentMatchingLDA`). Choose this model to learn in one pass how
+    probable each number of topics is.
 
-    Read more in :doc:`/guide/moment_matching`.
+    Read more on the guide page "Probabilities of each number of topics".
 
     Parameters
     ----------
@@ -25,8 +28,8 @@ class DegenerateDirichletLDA(MixtureEstimator):
         Largest number of topics, K in the literature. The default of doc_topic_prior depends on it.
     n_components_prior : {'uniform', 'exponential'}, float, None or array-like, default='uniform'
         Prior probabilities of 1 to n_components topics, up to a factor: an array of shape (n_components,), or
-        a number c from 0 to 1000 for exp(-c T) at T topics. 'uniform' is 0, 'exponential' is 1, and None is
-        ``min(2, n_features / 100)``. Zero probabilities stay zero.
+        a number c from 0 to 1000 for exp(-c T) at T topics. 'uniform' means c = 0, 'exponential' c = 1, and
+        None ``min(2, n_features / 100)``. Zero probabilities stay zero.
     doc_topic_prior : None, float, array-like, 'auto' or 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). 'auto' learns one parameter per topic;
@@ -43,10 +46,10 @@ class DegenerateDirichletLDA(MixtureEstimator):
         Order of the tokens. 'corpus' mixes the tokens of all documents of a call, and keeps all proportions
         in memory. 'document' mixes the tokens of each document. None visits each document word by word.
     n_jobs : int or None, default=None
-        Number of threads of `transform` and `score`, or processes if ``joblib.parallel_config`` chooses them.
-        Training uses one thread. Does not affect results.
+        Number of threads of `transform` and `score`, or processes if ``joblib.parallel_config`` chooses them;
+        training uses one. If None, 1; if -1, all cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffles, and of the initial topics unless these are all equal.
+        Seed of the shuffles and of random initial topics.
     verbose : int, default=0
         If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
@@ -60,7 +63,7 @@ class DegenerateDirichletLDA(MixtureEstimator):
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Parameter of the topics' prior.
+        Value of topic_word_prior in use.
     n_components_ : int
         Most probable number of topics. The first `n_components_` topics are in use.
     n_components_posterior_ : ndarray of shape (n_components,)
@@ -70,8 +73,8 @@ class DegenerateDirichletLDA(MixtureEstimator):
     n_components_trace_ : ndarray of shape (n_notes,)
         Most probable number of topics after `n_tokens_trace_` tokens.
     n_tokens_trace_ : ndarray of shape (n_notes,)
-        Numbers of tokens at which `n_components_trace_` was recorded: each at first, then about 44 per
-        doubling.
+        Numbers of tokens at which `n_components_trace_` was recorded: every token at first, then about 44
+        times per doubling.
     log_marginal_likelihood_ : float
         Estimated log marginal likelihood in nats: the sum of the log probabilities of all tokens, each given
         the tokens before it.
@@ -93,13 +96,14 @@ class DegenerateDirichletLDA(MixtureEstimator):
 
     Notes
     -----
-    A token costs some n_components operations, whatever the number of words. Memory: 8 bytes times n_features
-    * n_components, and with ``shuffle='corpus'`` 8 bytes times n_components for each document of a call.
+    A token costs about n_components operations, regardless of the number of words. Memory: 8 bytes times
+    n_features * n_components, and with ``shuffle='corpus'`` 8 bytes times n_components for each document of a
+    call.
 
     - After each token, one Dirichlet distribution over all topics approximates the proportions. The next
       token reads its first T topics. This favors few topics (section 4.4 of the paper).
     - The order of tokens matters (see the user guide).
-    - Counts become tokens as in `MomentMatchingLDA`. There is no ``sample_weight``.
+    - Counts are turned into tokens as in `MomentMatchingLDA`. There is no ``sample_weight``.
 
     References
     ----------

@@ -1,5 +1,7 @@
 """Shared parts of the moment-matching estimators."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Self
 
@@ -46,7 +48,7 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
         Parameters
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
-            Word counts, non-negative, real values allowed. A corpus on disk or blocks are read in parts
+            Word counts, non-negative, real values allowed. Corpora on disk and blocks are read in parts
             unless ``shuffle='corpus'``.
         y : None
             Ignored.
@@ -95,7 +97,7 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
         Raises
         ------
         ValueError, RuntimeError
-            See `fit`. Also if n_components or a prior differs from that of the first call. After an error,
+            As in `fit`, or if n_components or a prior differs from that of the first call. After an error,
             the state is the posterior given the tokens seen so far.
         """
         self._check_settings()

@@ -1,5 +1,7 @@
 """Online Bayesian moment matching for LDA with a fixed number of topics (Hsu and Poupart, 2016)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
@@ -14,10 +16,10 @@ class MomentMatchingLDA(FilterEstimator):
 
     After each token, a product of Dirichlet distributions with the moments of the exact update replaces the
     posterior of the topics (assumed density filtering). There is no step size, no mini-batch and no sampling.
-    Choose it if data come once and you need a posterior at any time, at the lowest cost per token.
+    Choose this model if data arrive once and you need a posterior at any time, at the lowest cost per token.
     `OnlineEMLDA` finds better topics in several passes.
 
-    Read more in :doc:`/guide/moment_matching`.
+    Read more on the guide page "Probabilities of each number of topics".
 
     Parameters
     ----------
@@ -39,10 +41,10 @@ class MomentMatchingLDA(FilterEstimator):
         Order of the tokens. 'corpus' mixes the tokens of all documents of a call, and keeps all proportions
         in memory. 'document' mixes the tokens of each document. None visits each document word by word.
     n_jobs : int or None, default=None
-        Number of threads of `transform` and `score`, or processes if ``joblib.parallel_config`` chooses them.
-        Training uses one thread. Does not affect results.
+        Number of threads of `transform` and `score`, or processes if ``joblib.parallel_config`` chooses them;
+        training uses one. If None, 1; if -1, all cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffles, and of the initial topics unless these are all equal.
+        Seed of the shuffles and of random initial topics.
     verbose : int, default=0
         If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
@@ -56,7 +58,7 @@ class MomentMatchingLDA(FilterEstimator):
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Parameter of the topics' prior.
+        Value of topic_word_prior in use.
     n_components_ : int
         Number of topics.
     log_marginal_likelihood_ : float
@@ -76,22 +78,22 @@ class MomentMatchingLDA(FilterEstimator):
     See Also
     --------
     DegenerateDirichletLDA : Adds a posterior over the number of topics.
-    TriangularDirichletLDA : Adds such a posterior with fewer approximations.
+    TriangularDirichletLDA : Adds this posterior with fewer approximations.
 
     Notes
     -----
-    A token costs n_components operations, whatever the number of words. Memory: 8 bytes times n_features *
-    n_components, and with ``shuffle='corpus'`` 8 bytes times n_components for each document of a call.
+    A token costs n_components operations, regardless of the number of words. Memory: 8 bytes times n_features
+    * n_components, and with ``shuffle='corpus'`` 8 bytes times n_components for each document of a call.
 
     The initial topics are uniform times noise between 0.5 and 1.5, because equal topics would stay equal. The
     result depends on the order of the tokens, most of all if the words of a document are sorted. Keep the
     shuffle unless the order of the words carries information.
 
-    A count c <= 1024 becomes tokens of weight one and one token of the rest; a larger count becomes 1024
-    tokens of weight c / 1024. A token of weight w < 1 updates with w in place of one. A token of weight w > 1
-    updates as one token, and w - 1 is added to the counts of topics by their probabilities. There is no
-    ``sample_weight``, because the first copy of a document changes the topics for the second. Repeat its row
-    instead.
+    A count c <= 1024 becomes tokens of weight one and one token of the remaining weight. A larger count
+    becomes 1024 tokens of weight c / 1024. A token of weight w < 1 updates with w in place of one. A token of
+    weight w > 1 updates as one token, and w - 1 is added to the counts of topics by their probabilities.
+    There is no ``sample_weight``, because the first copy of a document changes the topics for the second.
+    Repeat rows instead.
 
     References
     ----------

@@ -1,5 +1,7 @@
 """Shared parts of the estimators with a posterior of the number of topics."""
 
+from __future__ import annotations
+
 import warnings
 from numbers import Real
 
@@ -53,7 +55,7 @@ class MixtureEstimator(FilterEstimator):
         )
 
     def predict_mixture(self, X: DocumentsLike) -> FloatingArray:
-        """Infer the topic proportions of documents, averaged over the number of topics.
+        """Infer topic proportions, averaged over the possible numbers of topics.
 
         `transform` uses the most probable number of topics. This method averages the proportions under all
         numbers of topics, weighted by ``n_components_posterior_``. `score` uses this average.
@@ -102,9 +104,9 @@ class MixtureEstimator(FilterEstimator):
     def _warn_at_limit(self):
         if 1 < self.n_components <= self.n_components_:
             warnings.warn(
-                f"{type(self).__name__} finds that n_components={self.n_components} topics, the largest "
-                "possible number, are the most probable: the corpus may support more. Fit again with a "
-                "larger n_components.",
+                f"{type(self).__name__} finds that the largest possible number of topics, "
+                f"n_components={self.n_components}, is the most probable. The corpus may support "
+                "more: fit again with a larger n_components.",
                 TopicLimitWarning,
                 stacklevel=2,
             )

@@ -30,12 +30,13 @@ def check_number_prior(value, n_components, n_features=WORDS_OF_ONE):
         prior = np.empty(0)
     if prior.shape != (n_components,):
         raise ValueError(
-            f"n_components_prior={value!r}: 'uniform', 'exponential', a number or {n_components} numbers "
-            "(one for each number of topics from 1 to n_components) are allowed."
+            f"n_components_prior={value!r} is invalid: must be 'uniform', 'exponential', a number,"
+            f" or {n_components} numbers (one for each number of topics from 1 to n_components)."
         )
     if not (np.all(prior >= 0) and np.all(np.isfinite(prior)) and prior.max() > 0):
         raise ValueError(
-            f"n_components_prior={value!r}: entries must be non-negative and finite, one positive."
+            f"n_components_prior={value!r} is invalid: entries must be finite and non-negative, "
+            "and at least one positive."
         )
     with np.errstate(divide="ignore"):
         return np.log(prior)

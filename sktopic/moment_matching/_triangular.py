@@ -1,5 +1,7 @@
 """The triangular Dirichlet model (Hsu and Poupart, 2016)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
@@ -13,10 +15,11 @@ class TriangularDirichletLDA(MixtureEstimator):
     """LDA with a posterior over the number of topics: the triangular Dirichlet model (TDM).
 
     Each number of topics T from 1 to n_components has a probability. A document has a separate Dirichlet
-    distribution for each T. Each token updates all of these (see `MomentMatchingLDA`). The model approximates
-    less than `DegenerateDirichletLDA`, but a token costs n_components ** 2 instead of n_components.
+    distribution for each T. Each token updates topics, proportions and probabilities (see
+    `MomentMatchingLDA`). The model approximates less than `DegenerateDirichletLDA`, but a token costs
+    n_components ** 2 instead of n_components.
 
-    Read more in :doc:`/guide/moment_matching`.
+    Read more on the guide page "Probabilities of each number of topics".
 
     Parameters
     ----------
@@ -24,8 +27,8 @@ class TriangularDirichletLDA(MixtureEstimator):
         Largest number of topics, K in the literature. The default of doc_topic_prior depends on it.
     n_components_prior : {'uniform', 'exponential'}, float, None or array-like, default=None
         Prior probabilities of 1 to n_components topics, up to a factor: an array of shape (n_components,), or
-        a number c from 0 to 1000 for exp(-c T) at T topics. 'uniform' is 0, 'exponential' is 1, and None is
-        ``min(2, n_features / 100)``. Zero probabilities stay zero.
+        a number c from 0 to 1000 for exp(-c T) at T topics. 'uniform' means c = 0, 'exponential' c = 1, and
+        None ``min(2, n_features / 100)``. Zero probabilities stay zero.
     doc_topic_prior : None, float, array-like, 'auto' or 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). 'auto' learns one parameter per topic;
@@ -42,10 +45,10 @@ class TriangularDirichletLDA(MixtureEstimator):
         Order of the tokens. 'corpus' mixes the tokens of all documents of a call, and keeps all proportions
         in memory. 'document' mixes the tokens of each document. None visits each document word by word.
     n_jobs : int or None, default=None
-        Number of threads of `transform` and `score`, or processes if ``joblib.parallel_config`` chooses them.
-        Training uses one thread. Does not affect results.
+        Number of threads of `transform` and `score`, or processes if ``joblib.parallel_config`` chooses them;
+        training uses one. If None, 1; if -1, all cores. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffles, and of the initial topics unless these are all equal.
+        Seed of the shuffles and of random initial topics.
     verbose : int, default=0
         If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
@@ -59,7 +62,7 @@ class TriangularDirichletLDA(MixtureEstimator):
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Parameter of the topics' prior.
+        Value of topic_word_prior in use.
     n_components_ : int
         Most probable number of topics. The first `n_components_` topics are in use.
     n_components_posterior_ : ndarray of shape (n_components,)
@@ -69,8 +72,8 @@ class TriangularDirichletLDA(MixtureEstimator):
     n_components_trace_ : ndarray of shape (n_notes,)
         Most probable number of topics after `n_tokens_trace_` tokens.
     n_tokens_trace_ : ndarray of shape (n_notes,)
-        Numbers of tokens at which `n_components_trace_` was recorded: each at first, then about 44 per
-        doubling.
+        Numbers of tokens at which `n_components_trace_` was recorded: every token at first, then about 44
+        times per doubling.
     log_marginal_likelihood_ : float
         Estimated log marginal likelihood in nats: the sum of the log probabilities of all tokens, each given
         the tokens before it.
@@ -92,13 +95,13 @@ class TriangularDirichletLDA(MixtureEstimator):
 
     Notes
     -----
-    A token costs some n_components ** 2 / 2 operations, whatever the number of words. Memory: 8 bytes times
-    n_features * n_components, and with ``shuffle='corpus'`` 4 bytes times n_components ** 2 for each document
-    of a call (40 kB with 100 topics).
+    A token costs about n_components ** 2 / 2 operations, regardless of the number of words. Memory: 8 bytes
+    times n_features * n_components, and with ``shuffle='corpus'`` 4 bytes times n_components ** 2 for each
+    document of a call (40 kB with 100 topics).
 
-    - With other orders, documents of few topics each often lead to very few topics in all (see the user
-      guide).
-    - Counts become tokens as in `MomentMatchingLDA`. There is no ``sample_weight``.
+    - With other values of shuffle, a corpus with few topics per document often leads to very few topics in
+      total (see the user guide).
+    - Counts are turned into tokens as in `MomentMatchingLDA`. There is no ``sample_weight``.
 
     References
     ----------

@@ -1,13 +1,13 @@
-"""The bound of a corpus from the summaries of its batches, and the parameters at which it is highest.
+"""The bound of a corpus from the summaries of its batches, and the parameters that maximize it.
 
-Documents have the best parameters of their proportions that their tokens allow, theta = alpha beta + N, under
-the present alpha and beta; so have topics, lambda = eta + S. Then the bound is a sum of three parts:
+Given their tokens, documents have the best parameters of their proportions, alpha beta + N, and topics have
+the best parameters lambda = eta + S. The bound is then the sum of the log density of beta and three parts:
 
-- of topics, those of the marginal likelihood of their tokens S under a Dirichlet prior
-- of documents, the same of their tokens N of topics
-- the entropy of what the tokens are assigned to
+- the log marginal likelihood of the topics' tokens S under a Dirichlet prior
+- the log marginal likelihood of the documents' topic counts N
+- the entropy of the topics of tokens
 
-and the density of beta. Each is a sum over topics, too.
+Each part is also a sum over topics.
 """
 
 import math
@@ -29,7 +29,7 @@ class DocumentTopics:
 
     Attributes
     ----------
-    document, topic, tokens, weight : (n_entries,), the last being the weight of the document
+    document, topic, tokens, weight : (n_entries,); weight is that of the document
     lengths, sample_weight : (n_documents,)
     """
 
@@ -44,27 +44,27 @@ class DocumentTopics:
         self.lengths = np.bincount(self.document, weights=self.tokens, minlength=n_documents)
 
     def gains(self, prior, order=0):
-        """Sums of f(prior + N) - f(prior) of each topic, f being a derivative of log Gamma of this order."""
+        """Return sums of f(prior + N) - f(prior) by topic; f is a derivative of log Gamma of this order."""
         return sum_gains(self.topic, self.tokens, self.weight, prior, order)
 
     def bound(self, alpha, weights):
-        """What the bound of the corpus has of the documents' proportions."""
+        """Return the part of the bound from the documents' proportions."""
         lengths = gammaln(alpha) - gammaln(alpha + self.lengths)
         return float(self.gains(alpha * weights).sum() + weighted_sum(lengths, self.sample_weight))
 
     def tables(self, prior):
-        """Expected tables of each topic: prior * sum of psi(prior + N) - psi(prior)."""
+        """Return the expected tables of each topic: prior * sum of psi(prior + N) - psi(prior)."""
         return prior * np.maximum(self.gains(prior, 1), 0.0)  # rounding
 
 
 class TopicWords:
-    """Tokens of words in topics, those that there are in an array (n_features, n_topics).
+    """Nonzero tokens of words in topics, from an array (n_features, n_topics).
 
     Attributes
     ----------
     topic, tokens : (n_entries,)
     totals : (n_topics,)
-    n_features : words of the vocabulary
+    n_features : number of words in the vocabulary
     """
 
     def __init__(self, tokens):
@@ -75,12 +75,12 @@ class TopicWords:
         self.totals, self.n_features = tokens.sum(axis=0), len(tokens)
 
     def bounds(self, eta):
-        """What the bound has of each topic under a prior of parameter eta, (n_topics,)."""
+        """Return the part of the bound from each topic under a prior with parameter eta, (n_topics,)."""
         prior = self.n_features * eta
         return self._gains(eta, 0) + gammaln(prior) - gammaln(prior + self.totals)
 
     def derivative(self, eta, order):
-        """That of the sum of bounds in eta."""
+        """Return the derivative of the sum of `bounds` with respect to eta."""
         prior, n = self.n_features * eta, self.n_features**order
         change = polygamma(order - 1, prior) - polygamma(order - 1, prior + self.totals)
         return self._gains(eta, order).sum() + n * change.sum()
@@ -91,7 +91,7 @@ class TopicWords:
 
 
 def best_topic_word_prior(topics, eta):
-    """eta at which the bounds of TopicWords are highest, by Newton's method for its logarithm."""
+    """Return eta that maximizes the bounds of TopicWords, by Newton's method for its logarithm."""
 
     def derivatives(x):
         e = math.exp(x)
@@ -102,7 +102,7 @@ def best_topic_word_prior(topics, eta):
 
 
 def best_concentration(documents, weights, alpha, prior):
-    """alpha at which the documents' part and the density of log alpha are highest, likewise.
+    """Return alpha that maximizes the documents' part plus the log density of log alpha, in the same way.
 
     prior : shape and rate
     """
@@ -125,12 +125,12 @@ def best_concentration(documents, weights, alpha, prior):
 
 
 def ascend(objective, derivatives, start):
-    """A maximum of a function of log y by Newton's method, with steps that never lower it; returns y.
+    """Return y at a maximum of a function of log y, by Newton's method with steps that never lower it.
 
     Parameters
     ----------
     objective : the function
-    derivatives : function that returns the first and the second
+    derivatives : function that returns the first and second derivatives
     start : y
     """
     x, lower, upper = (math.log(y) for y in (start, SMALLEST_LEARNED, LARGEST_LEARNED))

@@ -1,4 +1,4 @@
-"""A corpus as its batches have left it: topics, parameters and summaries, and what visits do with them."""
+"""The topics, parameters and batch summaries of a corpus, and their updates."""
 
 import math
 from dataclasses import dataclass, replace
@@ -24,18 +24,18 @@ from sktopic.hdp._memoized._bound import (
 from sktopic.hdp._memoized._summaries import CellTopics
 from sktopic.hdp._shared_parameters import best_topic_concentration, fixed_point_weights
 
-# Times a pass that weights and concentrations are fitted to all documents.
+# Number of fits of weights and concentrations to all documents per pass.
 FITS = 4
-# Iterations of the weights each time: they go on where they were.
+# Iterations of the weights per fit. They continue from the last fit.
 WEIGHT_ITERATIONS = 5
 
 
 class MemoizedCorpus:
-    """The topics of a corpus and what its batches have left behind.
+    """The topics of a corpus and the summaries of its batches.
 
     Parameters
     ----------
-    topics : DirectAssignmentState, whose statistics are tokens, not means; visits change them
+    topics : DirectAssignmentState, whose statistics are tokens, not means, and change with visits
     summaries : list of BatchSummary
     parameters : Parameters
     """
@@ -50,11 +50,11 @@ class MemoizedCorpus:
         return self.topics.n_topics
 
     def free(self):
-        """The columns of topics that are not frozen."""
+        """Return the columns of topics that are not frozen."""
         return np.flatnonzero(~self.topics.are_frozen)
 
     def recount(self):
-        """Let the statistics be the sums over the batches; visits leave rounding errors in them."""
+        """Recompute the statistics as sums over the batches, without the rounding errors of visits."""
         words, free = self.topics.words, self.free()
         tokens = np.zeros_like(words.store)
         for summary in self.summaries:
@@ -68,9 +68,9 @@ class MemoizedCorpus:
     # The bound
 
     def bound(self):
-        """The bound of the corpus, and the log densities of the logarithms of alpha and gamma if learned.
+        """Return the bound of the corpus, plus the log densities of log alpha and log gamma if learned.
 
-        The statistics have to be the sums over the batches.
+        The statistics must be the sums over the batches.
         """
         topics, parameters = self.topics, self._parameters
         bound = self._bound_of_topics() + sum(float(s.entropy.sum()) for s in self.summaries)
@@ -94,21 +94,21 @@ class MemoizedCorpus:
         return bound
 
     def _weights(self):
-        """beta such that alpha beta are the parameters of documents."""
+        """Return beta such that alpha beta are the parameters of documents."""
         return self.topics.prior / self.topics.doc_concentration
 
     def geometric_topics(self):
-        """The topics as documents read them."""
+        """Return the topics in the form for inference of documents."""
         return geometric(self.topics.words, 1.0, self.topics.topic_word_prior)
 
     def _log_words(self, summary):
-        """E[log phi] of the entries of a summary."""
+        """Return E[log phi] of the entries of a summary."""
         topics, k = self.geometric_topics(), summary.words.topic
         lambda_ = topics.store[summary.words.row, k] * topics.scale[k] + topics.offset[k]
         return digamma(lambda_) - topics.norm[k]
 
     def part(self, summary):
-        """What the bound has of a batch under the present topics, but for terms of the lengths alone."""
+        """Return the part of the bound from a batch under the present topics, without terms of lengths."""
         documents = DocumentTopics([summary])
         data = float((self._log_words(summary) * summary.words.tokens).sum())
         return data + float(summary.entropy.sum() + documents.gains(self.topics.prior).sum())
@@ -116,7 +116,7 @@ class MemoizedCorpus:
     # Visits
 
     def replace(self, b, summary):
-        """Let a batch leave another summary behind, or be the next that there is."""
+        """Replace the summary of a batch, or append that of a new batch."""
         if not self.has_tokens and len(summary.words.tokens):
             self.topics.words.clear(self.free())  # they are random
             self.has_tokens = True
@@ -129,7 +129,7 @@ class MemoizedCorpus:
             self.fit_weights()
 
     def _change(self, sums, sign):
-        """Add the Sums of words to the statistics of topics that may change, or take them out."""
+        """Add the Sums of words, times a sign, to the statistics of topics that are not frozen."""
         words, free = self.topics.words, ~self.topics.are_frozen
         some = free[sums.topic]
         word, topic, tokens = sums.row[some], sums.topic[some], sign * sums.tokens[some]
@@ -140,7 +140,7 @@ class MemoizedCorpus:
     # Parameters
 
     def fit(self):
-        """Let all parameters that are learned be their best, one after the other."""
+        """Maximize the bound over each learned parameter in turn."""
         self.fit_weights()
         topics, free = self.topics, self.free()
         if self._parameters.learns("topic_word_prior") and len(free):
@@ -149,7 +149,7 @@ class MemoizedCorpus:
             self.topics = changed(topics, topic_word_prior=best)
 
     def fit_weights(self):
-        """The same for the weights of topics and the concentrations."""
+        """Maximize the bound over the weights of topics and the concentrations."""
         topics, documents = self.topics, DocumentTopics(self.summaries)
         alpha, gamma, parameters = topics.doc_concentration, topics.topic_concentration, self._parameters
         self._unfitted = 0.0
@@ -175,12 +175,12 @@ class MemoizedCorpus:
     # Moves
 
     def with_summaries(self, others):
-        """The same with other summaries of some batches, a dict; what is done to it leaves this as it is."""
+        """Return a copy with other summaries of some batches (a dict), which shares nothing that changes."""
         topics = changed(self.topics, words=duplicate(self.topics.words))
         return self._replaced(topics, [others.get(b, s) for b, s in enumerate(self.summaries)])
 
     def without_empty(self):
-        """The same without topics that no document has, but for the largest; or itself if all are kept."""
+        """Return the corpus without unused topics. Frozen topics and the largest topic always stay."""
         kept = self.topics.are_frozen
         kept[self.topics.weights.argmax()] = True
         for summary in self.summaries:
@@ -198,9 +198,9 @@ class MemoizedCorpus:
         return corpus
 
     def move(self, moves):
-        """Carry out moves, of which no two are of the same topic.
+        """Carry out moves of different topics.
 
-        A merge keeps its first topic. Its proposal is a dict from batches to what their entropy loses. The
+        A merge keeps its first topic. Its proposal is a dict from batches to the loss of their entropy. The
         proposal of a split is a Split. Returns tuples (kind, topic, other, gain) of identities and nats.
         """
         merges = [move for move in moves if move.kind == "merge"]
@@ -251,14 +251,14 @@ class MemoizedCorpus:
 
 @dataclass(frozen=True)
 class Visit:
-    """A batch that has been inferred in a pass.
+    """A batch after inference in a pass.
 
     Attributes
     ----------
-    number : of the batch
+    number : number of the batch
     reader, rows : DocumentReader, and the numbers of its documents
     cells : CellTopics
-    corpus : MemoizedCorpus, as the documents have read it
+    corpus : MemoizedCorpus before the visit
     infer : DocumentInference
     workers : Workers
     """
@@ -272,7 +272,7 @@ class Visit:
     workers: Workers
 
     def without(self, topic, anew):
-        """CellTopics of some of the documents (n_documents,), inferred without a topic."""
+        """Return CellTopics of documents, inferred without a topic. anew : (n_documents,) selects them."""
         state, cells = self.corpus.topics, self.cells
         kept = np.arange(cells.n_topics) != topic
         batch, prior = self.reader.batch(self.rows[anew]), state.prior

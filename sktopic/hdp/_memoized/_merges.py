@@ -1,11 +1,11 @@
 """Merges and drops of topics, judged on the corpus: plans before a pass, sums during it, decisions after it.
 
-What a merge changes in the bound is known from the summaries but for the mixing of the two in cells, which
-visits sum up. Before that there are limits: x log x is convex, so that the mixing in cells is at most that in
-the sums over words, and at most that in the sums over documents.
+The summaries give the change of the bound by a merge, except for the mixing of the two topics in cells, which
+visits sum up. Limits are known before: x log x is convex, so the mixing in cells is at most that in the sums
+over words or over documents.
 
-Documents that have much of a topic that may be dropped are inferred without it, once. In the others it
-becomes part of one other topic. What batches would then leave behind says what the bound would be.
+Documents that have many tokens of a topic to drop are inferred once without it. In other documents, its
+tokens go to one other topic. The resulting summaries of batches give the bound without the topic.
 """
 
 from dataclasses import dataclass, field
@@ -27,13 +27,13 @@ MANY_TOKENS = 0.5
 
 
 class TrackedMerges:
-    """The most promising pairs of topics of a MemoizedCorpus, and what visits find of them.
+    """The most promising pairs of topics of a MemoizedCorpus, with sums over visits.
 
     Attributes
     ----------
     pairs : (n_pairs, 2)
-    number : (n_topics, n_topics) int32, the pair of two topics, or -1
-    mixing : dict from batches to (n_pairs,) what the entropy of the batch would lose
+    number : (n_topics, n_topics) int32, number of the pair of two topics, or -1
+    mixing : dict from batches to (n_pairs,) loss of the entropy of the batch by each merge
     """
 
     def __init__(self, corpus):
@@ -48,7 +48,7 @@ class TrackedMerges:
         self.mixing = {}
 
     def see(self, visit):
-        """Sum up what the cells of a Visit say."""
+        """Add the cells of a Visit to the sums."""
         cells, found = visit.cells, np.zeros(len(self.pairs))
         self.mixing[visit.number] = found
         if len(self.pairs):
@@ -56,7 +56,7 @@ class TrackedMerges:
             mix_pairs(cells.bounds, cells.topic, cells.tokens, weight, self.number, found)
 
     def decided(self, corpus):
-        """Merges of all pairs, the larger topic first; the proposal is what each batch's entropy loses."""
+        """Return merges of all pairs, the larger topic first, with the losses of entropy as proposals."""
         if not len(self.pairs):
             return []
         sizes, totals = PairSizes(corpus), corpus.topics.words.totals
@@ -70,12 +70,12 @@ class TrackedMerges:
 
 
 class PairSizes:
-    """The topics of a MemoizedCorpus, by topic: what two of them have in common.
+    """The topics of a MemoizedCorpus in arrays by topic, to compare pairs of topics.
 
     Attributes
     ----------
     tokens, totals : (n_topics, n_features), and their sums
-    documents : (n_topics, n_documents) CSR of tokens; the weights of documents are beside
+    documents : (n_topics, n_documents) CSR of tokens, without the weights of documents
     sample_weight : (n_documents,)
     prior : (n_topics,) alpha * beta
     eta : parameter of the topics' prior
@@ -90,11 +90,11 @@ class PairSizes:
         self.prior, self.eta = topics.prior, topics.topic_word_prior
 
     def gain(self, i, j):
-        """What the bound gains when i and j become one, if no cell has both."""
+        """Return the gain of the bound when i and j become one, if no cell has both."""
         return self._gain_of_topics(i, j) + self._gain_of_documents(*self._of_documents(i, j), i, j)
 
     def gains(self, i, j):
-        """The least and the most that it gains, whatever the cells are."""
+        """Return the smallest and the largest possible gain for any cells."""
         documents = self._of_documents(i, j)
         most = self._gain_of_topics(i, j) + self._gain_of_documents(*documents, i, j)
         by_word = mixing(*self._of_words(i, j)).sum()
@@ -103,7 +103,7 @@ class PairSizes:
         return most - float(min(by_word, by_document)), most
 
     def _of_words(self, i, j):
-        """Tokens of both of the words that both have."""
+        """Return the tokens of i and of j for the words that both have."""
         first, second = self.tokens[i], self.tokens[j]
         both = np.flatnonzero((first > 0.0) & (second > 0.0))
         return first[both], second[both]
@@ -123,7 +123,7 @@ class PairSizes:
         return float((weight * change).sum())
 
     def _of_documents(self, i, j):
-        """Tokens of both in the documents that have one of them, and the weights of these."""
+        """Return the tokens of i and of j in documents that have one of them, and document weights."""
         parts = []
         for k in (i, j):
             some = slice(*self.documents.indptr[k : k + 2])
@@ -136,13 +136,13 @@ class PairSizes:
 
 
 def mixing(first, second):
-    """(a + b) log(a + b) - a log a - b log b."""
+    """Return (a + b) log(a + b) - a log a - b log b."""
     both = first + second
     return xlogy(both, both) - xlogy(first, first) - xlogy(second, second)
 
 
 def similar_pairs(corpus):
-    """Pairs (i, j), i < j, of topics that may change, where one is among the most similar to the other."""
+    """Return pairs i < j of free topics, one of which is among the most similar to the other."""
     free = corpus.free()
     tokens = corpus.topics.words.store[:, free]
     similarity = products(np.sqrt(tokens / np.maximum(tokens.sum(axis=0), 1e-300)))
@@ -151,12 +151,12 @@ def similar_pairs(corpus):
 
 @dataclass
 class Delete:
-    """A topic that goes.
+    """A topic to drop.
 
     Attributes
     ----------
-    topic, into : its number, and that of the topic which gets its weight, and its tokens where they are few
-    found : dict from batches to the BatchSummary that they would leave behind, where that is another
+    topic, into : numbers of the topic, and of the topic that gets its weight and scattered tokens
+    found : dict from batches to their BatchSummary without the topic, if it differs
     """
 
     topic: int
@@ -165,7 +165,7 @@ class Delete:
 
     @classmethod
     def planned(cls, sizes, free, topic):
-        """That of a topic, which goes into the one of those in free with which it would be merged best.
+        """Return the Delete of a topic into the free topic with the best merge.
 
         sizes : PairSizes of the corpus
         """
@@ -174,7 +174,7 @@ class Delete:
         return cls(topic, others[int(np.argmax(gains))])
 
     def see(self, visit):
-        """Note what the batch of a Visit would leave behind."""
+        """Store the summary of the batch of a Visit without the topic."""
         cells = visit.cells
         entries = cells.topic == self.topic
         if not entries.any():
@@ -192,14 +192,14 @@ class Delete:
         self.found[visit.number] = summary
 
     def _joined(self, cells, some):
-        """CellTopics of some entries only, in which the topic is part of another."""
+        """Return CellTopics of some entries, with the topic as part of another."""
         topic = np.where(cells.topic == self.topic, self.into, cells.topic)[some]
         sums = summed(cells.cell()[some], topic, cells.tokens[some], cells.n_topics)
         bounds = np.searchsorted(sums.row, np.arange(len(cells.bounds)))
         return CellTopics(cells.batch, bounds, sums.topic, sums.tokens, cells.n_topics)
 
     def done(self, corpus):
-        """The MemoizedCorpus without the topic."""
+        """Return the MemoizedCorpus without the topic."""
         without = corpus.with_summaries(self.found)
         mixing = dict.fromkeys(range(len(corpus.summaries)), 0.0)
         without.move([Move(kind="merge", topics=(self.into, self.topic), gain=0.0, proposal=mixing)])

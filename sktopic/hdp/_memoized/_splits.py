@@ -1,8 +1,8 @@
-"""Splits of topics, judged on the corpus, which takes two passes.
+"""Splits of topics, judged on the corpus in two passes.
 
-In the first, the cells of a topic are gathered from the documents that have most of it, and from these parts
-are proposed. In the second, the tokens of the topic are divided among the parts, whose words are held fixed,
-in all documents, and summed up; then the bound of the corpus says whether they are better.
+The first pass gathers the cells of a topic from the documents with most of its tokens, and proposes parts.
+The second pass divides the tokens of the topic in all documents among the parts, with fixed words. The bound
+of the corpus then decides.
 """
 
 from dataclasses import dataclass, field
@@ -34,28 +34,28 @@ WEIGHT_ITERATIONS = 10
 
 @dataclass
 class Waiting:
-    """Topics that were not split wait, twice as many passes each time up to a limit.
+    """Waiting times of topics that were not split. They double each time, up to a limit.
 
     Attributes
     ----------
-    refusals : dict from identities of topics to how often they were not split
-    until : dict from identities to the pass from which on they are tried again
+    refusals : dict from identities of topics to the number of refused splits
+    until : dict from identities to the first pass in which they are tried again
     """
 
     refusals: dict = field(default_factory=dict)
     until: dict = field(default_factory=dict)
 
     def refuse(self, identity, number):
-        """Note that a topic was not split in the pass of this number."""
+        """Record that a topic was not split in the pass of this number."""
         self.refusals[identity] = self.refusals.get(identity, 0) + 1
         self.until[identity] = number + 2 ** min(self.refusals[identity], LONGEST_WAIT)
 
     def are_over(self, ids, number):
-        """Whether topics may be tried, (n_topics,)."""
+        """Return whether topics may be tried, (n_topics,)."""
         return np.array([self.until.get(identity, 0) <= number for identity in ids.tolist()], dtype=bool)
 
     def forget(self, identity):
-        """Note that a topic is not what it was."""
+        """Clear the entries of a topic that has changed."""
         self.refusals.pop(identity, None)
         self.until.pop(identity, None)
 
@@ -66,7 +66,7 @@ class GatheredCells:
     Parameters
     ----------
     corpus : MemoizedCorpus
-    topics : those to gather
+    topics : topics to gather
     """
 
     def __init__(self, corpus, topics):
@@ -82,7 +82,7 @@ class GatheredCells:
             self._targets[k] = np.sort(documents.document[has][largest])
 
     def see(self, visit):
-        """Take the cells of target documents from a Visit."""
+        """Add the cells of target documents in a Visit."""
         (first, last), cells = self._first[visit.number : visit.number + 2], visit.cells
         for k, targets in self._targets.items():
             wanted = np.zeros(last - first, dtype=bool)
@@ -94,7 +94,7 @@ class GatheredCells:
                 self._parts[k].append((found, weights_of(cells.batch)[wanted]))
 
     def proposed(self, corpus, waiting, key, workers):
-        """A Proposal for each topic that was gathered, or None where it has too few tokens."""
+        """Return a Proposal for each gathered topic, or None if it has too few tokens."""
         arguments = []
         for k in self._targets:
             tried = waiting.refusals.get(int(corpus.topics.ids[k]), 0)
@@ -104,7 +104,7 @@ class GatheredCells:
 
 
 def cells_of_topic(cells, k, wanted=None):
-    """The Cells of a batch that have topic k, in all documents or in those that are wanted."""
+    """Return the Cells of a batch that have topic k, in all or wanted documents."""
     batch, entry = cells.batch, np.flatnonzero(cells.topic == k)
     cell = np.searchsorted(cells.bounds, entry, side="right") - 1
     document = (np.searchsorted(batch.indptr, cell, side="right") - 1).astype(np.int32)
@@ -120,7 +120,7 @@ class Proposal:
 
     Attributes
     ----------
-    topic, identity : number of the topic, and what it is called for ever
+    topic, identity : present number of the topic, and its identity
     log_words : (n_parts, n_features) E[log phi] of the parts
     shares : (n_parts,) of the topic's weight
     """
@@ -133,7 +133,7 @@ class Proposal:
 
 @dataclass
 class Split:
-    """What a topic is to be divided into.
+    """The parts that a topic is divided into.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class Split:
 
 
 def propose(corpus, k, found, n_parts, key):
-    """n_parts parts of topic k according to pairs of its Cells and weights of their documents, or None."""
+    """Return a Proposal for n_parts parts of topic k, or None. found : pairs (Cells, document weights)."""
     topics = corpus.topics
     cells = [part for part, _ in found]
     if not sum(len(part.tokens) for part in cells):
@@ -172,7 +172,7 @@ def propose(corpus, k, found, n_parts, key):
 
 
 def divided(proposal, cells, alpha, beta):
-    """The BatchSummary of the parts of a topic in a batch, whose numbers are in the place of topics'.
+    """Return the BatchSummary of the parts of a topic in a batch, with parts in place of topics.
 
     cells : CellTopics
     alpha, beta : the concentration, and the weight of the topic
@@ -195,12 +195,12 @@ def divided(proposal, cells, alpha, beta):
 
 
 class TrackedSplits:
-    """Proposals, and what visits find of them.
+    """Proposals, with sums over visits.
 
     Attributes
     ----------
     proposals : list of Proposal
-    found : list, for each of them, of dicts from batches to the BatchSummary of parts
+    found : list with a dict for each proposal, from batches to the BatchSummary of parts
     """
 
     def __init__(self, proposals):
@@ -215,7 +215,7 @@ class TrackedSplits:
             found[visit.number] = summary
 
     def decided(self, corpus):
-        """What each proposal comes to: a list of Move, whose proposals are Split."""
+        """Return a judged Move for each proposal, with a Split."""
         if not self.proposals:
             return []
         gains = DocumentTopics(corpus.summaries).gains(corpus.topics.prior)
@@ -223,7 +223,7 @@ class TrackedSplits:
 
 
 def decided_split(proposal, found, corpus, document_gains):
-    """What a Proposal comes to; document_gains : (n_topics,) what the bound has of topics in documents."""
+    """Return the judged Move of a Proposal. document_gains : DocumentTopics.gains of the corpus."""
     topics, k, sums, n_parts = corpus.topics, proposal.topic, list(found.values()), len(proposal.shares)
     alpha, eta = topics.doc_concentration, topics.topic_word_prior
     tokens = np.zeros((topics.words.n_features, n_parts))
@@ -241,7 +241,7 @@ def decided_split(proposal, found, corpus, document_gains):
 
 
 def best_shares(documents, weights, alpha):
-    """Weights of the parts of a topic, which sum to what they do, by the fixed point of fit_weights."""
+    """Return weights of the parts of a topic with the same sum, by the fixed point of fit_weights."""
     total = weights.sum()
     for _ in range(WEIGHT_ITERATIONS):
         tables = np.maximum(documents.tables(alpha * weights), 1e-300)

@@ -1,4 +1,4 @@
-"""What batches of documents leave behind: the sums that the bound of the corpus is made of.
+"""Summaries of batches: the sums that determine the bound of the corpus.
 
 States hold the summaries of all batches as a few long arrays (`StoredSummaries`).
 """
@@ -24,11 +24,11 @@ _NOTHING = np.empty(0, dtype=np.int64), np.empty(0, dtype=INDEX), np.empty(0)
 
 @dataclass
 class Sums:
-    """Sums of the tokens of topics, by words or by documents, which are rows.
+    """Sums of the tokens of topics. Rows are words or documents.
 
     Attributes
     ----------
-    row, topic, tokens : (n_entries,), rows and then topics ascending
+    row, topic, tokens : (n_entries,), sorted by row and topic
     """
 
     row: np.ndarray
@@ -36,12 +36,12 @@ class Sums:
     tokens: np.ndarray
 
     def dense(self, n_rows, n_topics):
-        """The same as an array (n_rows, n_topics)."""
+        """Return the sums as an array (n_rows, n_topics)."""
         return sp.csr_array((self.tokens, (self.row, self.topic)), shape=(n_rows, n_topics)).toarray()
 
 
 def summed(row, topic, tokens, n_topics):
-    """Sums of entries, of which several may have the same row and topic."""
+    """Return the Sums of entries, several of which may have the same row and topic."""
     place = row.astype(np.int64) * n_topics + topic
     order = np.argsort(place, kind="stable")
     place, tokens = place[order], tokens[order]
@@ -52,7 +52,7 @@ def summed(row, topic, tokens, n_topics):
 
 
 def joined_sums(parts, n_topics):
-    """Sums of several pairs (Sums, new numbers of their topics); topics of number -1 are left out."""
+    """Return the Sums of pairs (Sums, new numbers of their topics). Topics with number -1 are left out."""
     row = np.concatenate([sums.row for sums, _ in parts])
     topic = np.concatenate([numbers[sums.topic] for sums, numbers in parts])
     tokens = np.concatenate([sums.tokens for sums, _ in parts])
@@ -67,9 +67,9 @@ class CellTopics:
     Attributes
     ----------
     batch : DocumentBatch
-    bounds : (n_cells + 1,) int64, of the topics of each cell
-    topic, tokens : (n,) of all cells
-    n_topics : of the corpus
+    bounds : (n_cells + 1,) int64, bounds of the entries of each cell
+    topic, tokens : (n_entries,)
+    n_topics : number of topics of the corpus
     """
 
     batch: object
@@ -80,7 +80,7 @@ class CellTopics:
 
     @classmethod
     def of(cls, counts, workers):
-        """Those of VariationalCounts, without the shares that are too small."""
+        """Return the CellTopics of VariationalCounts, without shares that are too small."""
         batch, rows = counts.batch, counts.topics.rows
         smallest = min(SMALLEST_SHARE, 1.0 / rows.shape[1])
         pieces = [
@@ -92,16 +92,16 @@ class CellTopics:
         return cls(batch, np.concatenate([[0], np.cumsum(size)]), topic, tokens, rows.shape[1])
 
     def cell(self):
-        """The cell of each entry."""
+        """Return the cell of each entry."""
         return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
 
     def entropy(self):
-        """- n phi log phi of each entry, once."""
+        """Return - n phi log phi of each entry, without document weights."""
         count = self.batch.cell_count[self.cell()]
         return -self.tokens * np.log(np.maximum(self.tokens / count, np.finfo(float).tiny))
 
     def by_word(self):
-        """Sums of the words of the batch; a document counts as often as its weight says."""
+        """Return the Sums by words, with documents by weight."""
         batch = self.batch
         weight = np.ones(len(batch.word_cell))
         if batch.sample_weight is not None:
@@ -109,7 +109,7 @@ class CellTopics:
         return self._sums(weight, batch.word_cell, batch.word_indptr, batch.words)
 
     def by_document(self):
-        """Sums of the documents of the batch."""
+        """Return the Sums by documents."""
         n_cells = len(self.bounds) - 1
         return self._sums(np.ones(n_cells), np.arange(n_cells), self.batch.indptr)
 
@@ -124,14 +124,14 @@ class CellTopics:
 
 @dataclass
 class BatchSummary:
-    """What a batch leaves behind.
+    """The summary that a batch stores.
 
     Attributes
     ----------
-    words : Sums of the words of the vocabulary, each document as often as it counts
-    documents : Sums of the documents of the batch
-    entropy : (n_topics,) - sum of n phi log phi over the cells, each document as often as it counts
-    sample_weight : (n_documents,) as how many each counts
+    words : Sums by words of the vocabulary, with documents by weight
+    documents : Sums by documents of the batch
+    entropy : (n_topics,) - sum of n phi log phi over the cells, with documents by weight
+    sample_weight : (n_documents,) weight of each document
     """
 
     words: Sums
@@ -141,7 +141,7 @@ class BatchSummary:
 
     @classmethod
     def of(cls, cells):
-        """That of CellTopics."""
+        """Return the summary of CellTopics."""
         batch, entropy = cells.batch, cells.entropy()
         if batch.sample_weight is not None:
             entropy *= batch.cell_weight()[cells.cell()]
@@ -154,17 +154,17 @@ class BatchSummary:
         return len(self.sample_weight)
 
     def dense_documents(self):
-        """Tokens of topics in documents, (n_documents, n_topics)."""
+        """Return the tokens of topics in documents, (n_documents, n_topics)."""
         return self.documents.dense(self.n_documents, len(self.entropy))
 
     def moved(self, columns, entropy, parts=()):
-        """The summary after moves of topics.
+        """Return the summary after moves of topics.
 
         Parameters
         ----------
-        columns : (n_topics,) the new number of each topic, -1 of those that go or are split
-        entropy : (n_new,) of the new topics
-        parts : list of (BatchSummary, numbers of its topics among the new ones), which are added
+        columns : (n_topics,) new number of each topic, -1 if it is removed or split
+        entropy : (n_new,) entropy of the new topics
+        parts : list of (BatchSummary, new numbers of its topics) to add
         """
         parts, n = [(self, columns), *parts], len(entropy)
         words = joined_sums([(part.words, numbers) for part, numbers in parts], n)
@@ -173,15 +173,15 @@ class BatchSummary:
 
 
 def weights_of(batch):
-    """As how many each document of a DocumentBatch counts, (n_documents,)."""
+    """Return the weight of each document of a DocumentBatch, (n_documents,)."""
     return np.ones(batch.n_documents) if batch.sample_weight is None else batch.sample_weight
 
 
 def edited(summary, edit):
-    """A summary after a TopicEdit, without the tokens of topics that go.
+    """Return a summary after a TopicEdit, without the tokens of removed topics.
 
-    Of topics that are merged nobody knows the cells any more: what their entropy loses by mixing is taken for
-    the most that it can be, that of the sums over words.
+    The cells of merged topics are not stored. The loss of entropy by mixing is set to its upper limit, the
+    loss in the sums over words.
     """
     columns, n = edit.columns, edit.n_left
     left = columns >= 0
@@ -198,12 +198,12 @@ def edited(summary, edit):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StoredSummaries(State):
-    """The arrays of BatchSummary, each of all batches, and where batches and documents begin.
+    """The concatenated arrays of all BatchSummary, and the bounds of batches and documents.
 
     Attributes
     ----------
-    lengths : (n_documents,) entries of each document
-    bounds : (n_batches + 1, 3) entries, entries of documents, and documents there are up to each batch
+    lengths : (n_documents,) number of entries of each document
+    bounds : (n_batches + 1, 3) numbers of word entries, document entries and documents before each batch
     """
 
     word: np.ndarray = array(INDEX, "word entries")
@@ -218,7 +218,7 @@ class StoredSummaries(State):
 
 
 def stored(summaries, n_topics):
-    """The StoredSummaries of a list of BatchSummary."""
+    """Return the StoredSummaries of a list of BatchSummary."""
 
     def joined_as(dtype, arrays):
         return np.concatenate([np.empty(0, dtype), *arrays])
@@ -240,7 +240,7 @@ def stored(summaries, n_topics):
 
 
 def restored(held):
-    """The BatchSummary of each batch, on the arrays of StoredSummaries."""
+    """Return the BatchSummary of each batch, as views of StoredSummaries."""
     summaries = []
     for b, (first, last) in enumerate(pairwise(held.bounds.tolist())):
         entries, of_documents, documents = (slice(*ends) for ends in zip(first, last))
@@ -258,7 +258,7 @@ def restored(held):
 
 
 def checked(held, n_features):
-    """StoredSummaries, or ValueError for arrays that do not fit together: they may come from a file."""
+    """Return StoredSummaries; raise ValueError if arrays do not fit together, as in a damaged file."""
     bounds, lengths, n_topics = held.bounds, held.lengths, held.entropy.shape[1]
     ends = [len(held.tokens), len(held.document_tokens), len(held.sample_weight)]
     numbers = (held.word, n_features), (held.topic, n_topics), (held.document_topic, n_topics)
@@ -274,11 +274,11 @@ def checked(held, n_features):
     if fits:
         return held
     raise ValueError(
-        "the fitted state is damaged: the sums that batches have left behind do not fit together. Load it "
-        "from a file that is whole, or call fit."
+        "the fitted state is damaged: the sums of batches do not fit together. Load it from an "
+        "intact file, or call fit."
     )
 
 
 def after_edit(held, edit):
-    """StoredSummaries after a TopicEdit."""
+    """Return the StoredSummaries after a TopicEdit."""
     return stored([edited(summary, edit) for summary in restored(held)], edit.n_left)

@@ -56,14 +56,14 @@ def add_memoized(run, documents, size):
 
 
 def visit(run, memoized, reader, rows):
-    """Let MemoizedTraining visit a batch, the numbers of whose documents are given."""
+    """Let MemoizedTraining visit the batch of documents in rows."""
     run.training.check_undisturbed()
     memoized.visit(reader, rows)
     run.monitor.after_update(len(rows))
 
 
 def end_visits(run, memoized):
-    """Let the state be the best one after the pass, if there were batches."""
+    """Set the state to the best one after the pass, if there were batches."""
     if memoized.next is None:
         return
     training = run.training
@@ -75,7 +75,7 @@ def end_visits(run, memoized):
 
 
 def state_after(state, memoized, summaries):
-    """The state after a pass; summaries : StoredSummaries of its batches."""
+    """Return the state after a pass. summaries : StoredSummaries of its batches."""
     corpus, n_batches = memoized.kept, len(memoized.kept.summaries) - memoized.first
     weights = [float(s.sample_weight.sum()) for s in corpus.summaries]
     state = changed(
@@ -100,7 +100,7 @@ def state_after(state, memoized, summaries):
 
 
 class MemoizedTraining:
-    """One call of fit or partial_fit: it goes on from a state, and leaves that as it is.
+    """One call of fit or partial_fit. It continues from a state, which it does not change.
 
     Parameters
     ----------
@@ -111,10 +111,10 @@ class MemoizedTraining:
     Attributes
     ----------
     corpus : MemoizedCorpus, which visits and moves change
-    first, next : numbers of the first batch that the call visits, and of the next; None between passes
-    made : list of tuples (kind, topic, other, gain): moves that the last pass has led to
-    kept : the MemoizedCorpus that is the best so far, while ``corpus`` may be on trial
-    bound : its bound
+    first, next : numbers of the first batch of the call, and of the next (None between passes)
+    made : list of tuples (kind, topic, other, gain), the moves after the last pass
+    kept : the best MemoizedCorpus so far; ``corpus`` may be on trial
+    bound : bound of ``kept``
     """
 
     def __init__(self, method, state, workers):
@@ -131,7 +131,7 @@ class MemoizedTraining:
         self._refusals, self._next_trial, self._idle = 0, 0, 0
 
     def _begin_pass(self):
-        """Plan what visits are to sum up."""
+        """Plan the sums over the visits of a pass."""
         self._refused, self.next, trial = {}, self.first, self._trial
         if trial is None:
             ready = self._moves is not None and self._number > 0
@@ -148,7 +148,7 @@ class MemoizedTraining:
             self._gathered = GatheredCells(self.corpus, self._tried())
 
     def _tried(self):
-        """Topics that parts are proposed of."""
+        """Return the topics to propose parts for."""
         topics = self.corpus.topics
         if not self._moves.max_splits:
             return []
@@ -158,7 +158,7 @@ class MemoizedTraining:
         return order[free[order]][:TRIED].tolist()
 
     def _planned_deletes(self):
-        """What is tried after a pass without merges and splits: small topics that do not wait."""
+        """Return the Deletes to try after a pass without merges and splits: small topics that do not wait."""
         topics, free = self.corpus.topics, self.corpus.free()
         if len(free) < 2 or any(kind != "drop" for kind, *_ in self.made):
             return []
@@ -169,7 +169,7 @@ class MemoizedTraining:
         return [Delete.planned(sizes, free, int(k)) for k in order[tried[order]][:DELETES_TRIED]]
 
     def visit(self, reader, rows):
-        """Infer the documents of the next batch, and keep that if it is not worse than what was left."""
+        """Infer the documents of the next batch; keep the result unless it is worse than the summary."""
         if self.next is None:
             self._begin_pass()
         corpus, b, batch = self.corpus, self.next, reader.batch(rows)
@@ -214,7 +214,7 @@ class MemoizedTraining:
             self._judge_trial(bound)
 
     def _move(self):
-        """Make moves with the documents as they were seen last, unless what was kept is better as it is."""
+        """Make moves with the latest results of all documents, if better than the kept summaries."""
         proposals, seen = self._proposed(), self._seen()
         found = self._splits.decided(seen)
         self.made = self._merge(seen, found)
@@ -231,11 +231,11 @@ class MemoizedTraining:
         self._proposals = [proposal for proposal in proposals if proposal.identity not in changed]
 
     def _seen(self):
-        """The corpus with the documents as they were seen last."""
+        """Return the corpus with the latest results of all documents."""
         return self.corpus.with_summaries(self._refused) if self._refused else self.corpus
 
     def _merge(self, seen, splits=()):
-        """Make the merges, and the splits of a list, that raise the bound; returns the moves."""
+        """Make the merges and the given splits that raise the bound; return the moves."""
         moves = make_moves(best_first([*self._merges.decided(seen), *splits])).made
         if not moves:
             return []
@@ -249,7 +249,7 @@ class MemoizedTraining:
         return made
 
     def _drop(self, seen):
-        """Drop the topic of those tried without which the bound is highest, if any; returns whether."""
+        """Drop the topic with the largest gain of the bound, if any gains; return whether one was dropped."""
         # Without the density of the number of topics.
         before, best = self.corpus.bound() - math.log(seen.topics.topic_concentration), None
         for delete in self._deletes:
@@ -266,7 +266,7 @@ class MemoizedTraining:
         return True
 
     def _proposed(self):
-        """Parts of the topics whose cells were gathered."""
+        """Return Proposals for the topics whose cells were gathered."""
         key = combine_keys(self._key, self._number)
         found = self._gathered.proposed(self.corpus, self._waiting, key, self._workers)
         for k, proposal in found.items():
@@ -277,7 +277,7 @@ class MemoizedTraining:
     # Trials: documents that are inferred anew, and other parameters, may make up for what a split loses.
 
     def _begin_trial(self, seen, splits):
-        """Split topics whatever the bound says, fewer after each failure, and go on from there."""
+        """Start a trial: split topics even if the bound decreases, fewer after each failure."""
         room, chosen = max(seen.n_topics // TOPICS_PER_PART, FIRST_PARTS), []
         room = max(room // 2**self._refusals, LAST_PARTS)
         for split in sorted(splits, key=lambda split: -split.gain / split.proposal.totals.sum()):
@@ -290,7 +290,7 @@ class MemoizedTraining:
         self.corpus = tried
 
     def _judge_trial(self, bound):
-        """Go on from where a trial has led if that is better, or else, at its end, from where it began."""
+        """Accept a trial if its bound is higher; return to its start if it cannot become higher."""
         trial, lacking = self._trial, self.bound + LEAST_GAIN - bound
         # As much as the last pass gained is the most that the next ones will.
         reachable = (trial.until - self._number) * (bound - trial.bound)
@@ -309,14 +309,14 @@ class MemoizedTraining:
 
 @dataclass
 class Trial:
-    """Splits that are tried for some passes.
+    """Splits on trial for several passes.
 
     Attributes
     ----------
-    corpus : MemoizedCorpus before them
+    corpus : MemoizedCorpus before the splits
     made : list of tuples (kind, topic, other, gain)
     until : number of the last pass
-    bound : after the last pass
+    bound : bound after the last pass
     """
 
     corpus: MemoizedCorpus

@@ -7,7 +7,7 @@ const documentList = byId("document-list");
 const legend = byId("legend");
 
 function marked(text, k) {
-  const mark = element("span", { class: `mark ${colorClass(k)}`, title: `Topic ${k}: ${titleOf(k)}` }, text);
+  const mark = element("span", { class: `mark ${colorClass(k)}`, title: calledTopic(k) }, text);
   mark.dataset.topic = k;
   return mark;
 }
@@ -42,7 +42,7 @@ function markedWords({ words: cells, topics: proportions }) {
 function showDocument(d) {
   const entry = data.documents[d];
   const facts = [entry.group, entry.period, counted(entry.tokens, "token")].filter((fact) => fact !== undefined);
-  const proportions = entry.topics.map(([k, share]) => `${percent(share)} topic ${k}`).join(", ");
+  const proportions = entry.topics.map(([k, share]) => `${percent(share)} ${calledTopic(k)}`).join("; ");
   const strip = element("span", { class: "strip", role: "img", "aria-label": proportions, title: proportions });
   for (const [k, share] of entry.topics) strip.append(bar(colorClass(k), share));
   const hasText = entry.text !== undefined;
@@ -88,7 +88,7 @@ function showLegend() {
     button.addEventListener("click", () => update({ single: state.single === k ? null : k }));
     return button;
   });
-  legend.replaceChildren(...buttons, element("span", { class: "others" }, "grey: other topics"));
+  legend.replaceChildren(...buttons, element("span", { class: "others" }, "gray: other topics"));
 }
 
 // With a topic singled out, words of the others fade.
@@ -107,6 +107,8 @@ function goToDocument(d) {
 }
 
 if (data.documents.length === 0) byId("documents").hidden = true;
+if (data.unmarked) byId("marking").textContent = data.unmarked;
+legend.hidden = Boolean(data.unmarked);
 views.push((changed) => {
   if (changed.has("topic")) {
     const chosen = byId("chosen");

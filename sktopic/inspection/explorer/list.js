@@ -6,9 +6,9 @@ const rows = new Map(
   bySize.map((k) => {
     const row = element(
       "li",
-      { role: "option", tabindex: "-1", "aria-label": describe(k) },
+      { role: "option", tabindex: "-1", "aria-label": describe(k), title: describe(k) },
       element("span", { class: "number" }, String(k)),
-      element("span", { class: "name", dir: "auto" }, isNamed[k] ? topics[k].name : firstWords[k].join(", ")),
+      element("span", { class: "name", dir: "auto" }, titleOf(k)),
       element("span", { class: "track" }, bar("fill", topics[k].share / largestShare)),
       element("span", { class: "share" }, percent(topics[k].share)),
     );
@@ -49,8 +49,7 @@ function showRow(row) {
 
 function showRelated() {
   const buttons = topics[state.topic].related.map((k) => {
-    const name = [element("strong", {}, String(k)), " ", isolated(titleOf(k))];
-    const button = element("button", { type: "button", class: "related" }, ...name);
+    const button = element("button", { type: "button", class: "related" }, ...numberAndTitle(k));
     button.addEventListener("click", () => update({ topic: k }));
     return button;
   });
@@ -72,7 +71,8 @@ views.push((changed) => {
   byId("topic-heading").textContent = titleOf(k);
   byId("topic-facts").textContent =
     `${percent(topics[k].share)} of tokens, about ${number(topics[k].share * data.n_tokens)}` +
-    `; number ${placeOf.get(k) + 1} of ${topics.length} by size`;
+    `; number ${placeOf.get(k) + 1} of ${topics.length} by size` +
+    (topics[k].coherence === null ? "" : `; coherence ${topics[k].coherence.toFixed(2)} (NPMI)`);
   showRelated();
   byId("previous").disabled = placeOf.get(k) === 0;
   byId("next").disabled = placeOf.get(k) === topics.length - 1;

@@ -29,7 +29,7 @@ const hasAddress = location.protocol !== "about:";
 
 function topicOfAddress() {
   const k = Number(/^#topic=(\d+)$/.exec(location.hash)?.[1] ?? NaN);
-  return k in topics ? k : bySize[0];
+  return k in topics ? k : data.first;
 }
 
 views.push((changed) => {

@@ -1,23 +1,34 @@
 // The map: a circle for each topic, labels where there is room, and where the tokens of a word are.
 
 const MARGIN = 14;
-const LABEL_HEIGHT = 13;
+const HEIGHT_OF_LABEL = 13;
+const CELL = 40;
+const LONGEST_LABEL = 30;
+const SHORTEST_LABEL = 9;
 
 const plane = byId("plane");
+const tip = byId("tip");
+const ruler = document.createElement("canvas").getContext("2d");
 const circles = svgElement("svg", { role: "listbox", "aria-label": "Map of topics" });
 const marks = topics.map((_, k) => {
   const mark = svgElement(
     "g",
     { role: "option", tabindex: "-1", "aria-label": describe(k), class: "topic" },
-    svgElement("title", {}, describe(k)),
     svgElement("circle"),
+    svgElement("text", { class: "number", "aria-hidden": "true" }),
+    svgElement("text", { class: "label", "aria-hidden": "true" }),
   );
   mark.addEventListener("click", () => update({ topic: k }));
-  mark.addEventListener("focus", () => mark.scrollIntoView({ block: "nearest" }));
+  mark.addEventListener("pointerenter", () => showTip(k));
+  mark.addEventListener("pointerleave", hideTip);
+  mark.addEventListener("focus", () => {
+    mark.scrollIntoView({ block: "nearest" });
+    if (mark.matches(":focus-visible")) showTip(k);
+  });
+  mark.addEventListener("blur", hideTip);
   return mark;
 });
-const labels = svgElement("g", { class: "labels", "aria-hidden": "true" });
-circles.append(...bySize.map((k) => marks[k]), labels);
+circles.append(...bySize.map((k) => marks[k]));
 plane.append(circles);
 
 // Where circles are on the screen.
@@ -30,7 +41,7 @@ function placeCircles() {
   const right = Math.max(...topics.map((t) => t.x + t.radius));
   const top = Math.min(...topics.map((t) => t.y - t.radius));
   const bottom = Math.max(...topics.map((t) => t.y + t.radius));
-  const height = Math.max(260, Math.min((width * (bottom - top)) / (right - left), 0.5 * window.innerHeight, 620));
+  const height = Math.max(260, Math.min((width * (bottom - top)) / (right - left), 0.42 * window.innerHeight, 620));
   const scale = Math.min(
     (width - 2 * MARGIN) / (right - left),
     (height - 2 * MARGIN) / (bottom - top),
@@ -49,6 +60,9 @@ function placeCircles() {
     circle.setAttribute("cx", x);
     circle.setAttribute("cy", y);
     circle.setAttribute("r", radius);
+    const digits = String(k);
+    const isInside = Math.hypot(3.3 * digits.length, 3) < radius;
+    write(mark.querySelector(".number"), isInside ? digits : "", x, y + 4);
   });
   showOnMap();
 }
@@ -78,48 +92,91 @@ function showOnMap() {
   caption.hidden = state.word === null;
   caption.replaceChildren();
   if (state.word !== null) {
-    const shares = [...parts].map(([k, part]) => `${part}% in topic ${k}`);
-    caption.append(isolated(words.names[state.word]), `: ${shares.join(", ") || "spread over many topics"}`);
+    const shares = [...parts].flatMap(([k, part], i) => [`${i ? ";" : ":"} ${part}% in `, ...numberAndTitle(k)]);
+    caption.append(isolated(words.names[state.word]), ...(shares.length ? shares : [": spread over many topics"]));
   }
 }
 
-// Labels in order of importance, each where it covers no circle, no other label, and stays on the map.
+// Labels in order of importance, each where it covers no circle, no other label, and stays on the map. Topics
+// whose labels do not fit show them on hover.
 function placeLabels(parts) {
-  const [width, height] = [plane.clientWidth, circles.clientHeight];
-  const order = new Set([state.topic, ...parts.keys(), ...bySize]);
-  const taken = places.map(({ x, y, radius }) => box(x, y, 0.8 * radius, 0.8 * radius));
-  labels.replaceChildren();
-  for (const k of order) {
-    const { x, y, radius } = places[k];
-    const chosen = k === state.topic ? " chosen" : "";
-    if (radius > 8) label(`number${chosen}`, String(k), x, y + 4);
-    const name = isNamed[k] ? topics[k].name : firstWords[k].slice(0, 2).join(" ");
-    const text = parts.has(k) ? `${parts.get(k)}%` : shortened(name, 24);
-    const half = 3.1 * [...text].length + 3;
-    const middles = [
-      [x, y + radius + 8],
-      [x, y - radius - 8],
-      [x + radius + half, y],
-      [x - radius - half, y],
-    ];
-    const free = middles.find(([left, top]) => isFree(box(left, top, half, 6), taken, width, height));
-    const [left, top] = free ?? [clamp(x, half, width - half), y + radius + 8];
-    if (free || chosen) {
-      label(`label${chosen}`, text, left, top + 4);
-      taken.push(box(left, top, half, 6));
+  const taken = new Taken(plane.clientWidth, circles.clientHeight);
+  for (const { x, y, radius } of places) taken.add(box(x, y, radius, radius), radius);
+  ruler.font = `700 11px ${getComputedStyle(plane).fontFamily}`;
+  for (const k of new Set([state.topic, ...parts.keys(), ...bySize])) {
+    const spot = spotOf(k, parts, taken);
+    write(marks[k].querySelector(".label"), spot ? spot.text : "", spot?.x, spot?.y + 3.5);
+    if (spot) taken.add(spot.box, 0);
+  }
+}
+
+// The longest form of the label that has room, and where.
+function spotOf(k, parts, taken) {
+  const { x, y, radius } = places[k];
+  for (const text of formsOfLabel(k, parts)) {
+    const half = ruler.measureText(text).width / 2 + 2;
+    const [above, beside] = [radius + HEIGHT_OF_LABEL / 2 + 1, radius + half + 1];
+    const steps = [[0, above], [0, -above], [beside, 0], [-beside, 0]];
+    steps.push([half, above], [-half, above], [half, -above], [-half, -above]);
+    for (const [dx, dy] of steps) {
+      const wanted = box(x + dx, y + dy, half, HEIGHT_OF_LABEL / 2);
+      if (taken.isFree(wanted)) return { text, x: x + dx, y: y + dy, box: wanted };
     }
   }
+  return null;
+}
+
+// A label is the name of the topic, in full or cut, with the number if the circle has no room for it.
+function formsOfLabel(k, parts) {
+  const inside = marks[k].querySelector(".number").textContent;
+  const before = (parts.has(k) ? `${parts.get(k)}% ` : "") + (inside ? "" : `${k} `);
+  const title = titleOf(k);
+  const cuts = isNamed[k] ? [22, 15] : [2, 1].map((n) => firstWords[k].slice(0, n).join(", ").length + 3);
+  return [LONGEST_LABEL, ...cuts, SHORTEST_LABEL].map((length) => {
+    return before + shortened(title, Math.min(length, LONGEST_LABEL)).replace(/,…$/, ", …");
+  });
 }
 
 function box(x, y, halfWidth, halfHeight) {
-  return { left: x - halfWidth, right: x + halfWidth, top: y - halfHeight, bottom: y + halfHeight };
+  return { x, y, left: x - halfWidth, right: x + halfWidth, top: y - halfHeight, bottom: y + halfHeight };
 }
 
-function isFree(wanted, taken, width, height) {
-  const isInside = wanted.left >= 0 && wanted.right <= width && wanted.top >= 0 && wanted.bottom <= height;
-  return isInside && taken.every(
-    ({ left, right, top, bottom }) =>
-      wanted.right <= left || right <= wanted.left || wanted.bottom <= top || bottom <= wanted.top,
+// Circles and boxes on the map, by the cells that they touch.
+class Taken {
+  constructor(width, height) {
+    Object.assign(this, { width, height, cells: new Map() });
+  }
+
+  cellsOf({ left, right, top, bottom }) {
+    const keys = [];
+    for (let i = Math.floor(left / CELL); i <= right / CELL; i++) {
+      for (let j = Math.floor(top / CELL); j <= bottom / CELL; j++) keys.push(1000 * i + j);
+    }
+    return keys;
+  }
+
+  // A circle with this radius in the middle of the box, or the box itself if the radius is 0.
+  add(outline, radius) {
+    for (const key of this.cellsOf(outline)) {
+      if (!this.cells.has(key)) this.cells.set(key, []);
+      this.cells.get(key).push({ ...outline, radius });
+    }
+  }
+
+  isFree(wanted) {
+    if (wanted.left < 0 || wanted.right > this.width || wanted.top < 0 || wanted.bottom > this.height) return false;
+    return this.cellsOf(wanted).every((key) => (this.cells.get(key) ?? []).every((other) => areApart(wanted, other)));
+  }
+}
+
+function areApart(wanted, other) {
+  if (other.radius) {
+    const dx = Math.max(wanted.left - other.x, 0, other.x - wanted.right);
+    const dy = Math.max(wanted.top - other.y, 0, other.y - wanted.bottom);
+    return Math.hypot(dx, dy) >= other.radius + 0.5;
+  }
+  return (
+    wanted.right <= other.left || other.right <= wanted.left || wanted.bottom <= other.top || other.bottom <= wanted.top
   );
 }
 
@@ -127,8 +184,22 @@ function clamp(value, least, most) {
   return Math.max(least, Math.min(value, most));
 }
 
-function label(className, text, x, y) {
-  labels.append(svgElement("text", { class: className, x, y }, text));
+function write(node, text, x, y) {
+  node.textContent = text;
+  if (text) withAttributes(node, { x, y }, []);
+}
+
+function showTip(k) {
+  const { x, y, radius } = places[k];
+  tip.replaceChildren(...numberAndTitle(k), ` · ${percent(topics[k].share)}`);
+  tip.hidden = false;
+  tip.style.left = `${clamp(x - tip.offsetWidth / 2, 0, plane.clientWidth - tip.offsetWidth)}px`;
+  const above = y - radius - tip.offsetHeight - 6;
+  tip.style.top = `${above < 0 ? y + radius + 6 : above}px`;
+}
+
+function hideTip() {
+  tip.hidden = true;
 }
 
 function shortened(text, length) {
@@ -152,6 +223,10 @@ function neighbor(k, dx, dy) {
 const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 circles.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" || event.key === " ") {
+    event.preventDefault();
+    update({ topic: marks.indexOf(event.target) });
+  }
   if (!(event.key in DIRECTIONS)) return;
   event.preventDefault();
   event.stopPropagation();

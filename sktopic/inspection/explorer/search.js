@@ -75,7 +75,7 @@ function showResults() {
   addResults("Topics", matchingTopics(text), (k) => [`Topic ${k}`, titleOf(k), () => update({ topic: k })]);
   addResults("Words", matchingWords(text), (word) => {
     const pairs = words.topics[word];
-    const facts = pairs.length ? `${pairs[1]}% in topic ${pairs[0]}` : "";
+    const facts = pairs.length ? `${pairs[1]}% in ${calledTopic(pairs[0])}` : "";
     return [words.names[word], facts, () => update({ word, ...(pairs.length && { topic: pairs[0] }) })];
   });
   addResults("Documents", matchingDocuments(text), ({ d, excerpt }) => [

@@ -1,6 +1,6 @@
 // The share of the chosen topic over time and in groups.
 
-const PLOT_HEIGHT = 190;
+const PLOT_HEIGHT = 132;
 const SIDES = { left: 44, right: 10, top: 10, bottom: 24 };
 
 function showCourse() {
@@ -61,7 +61,7 @@ function timesOf(names) {
 function courseInWords(names, shares) {
   const top = shares.indexOf(Math.max(...shares));
   return (
-    `Share of topic ${state.topic} from ${names[0]} (${percent(shares[0])}) to ${names.at(-1)} ` +
+    `Share of ${calledTopic(state.topic)}, from ${names[0]} (${percent(shares[0])}) to ${names.at(-1)} ` +
     `(${percent(shares.at(-1))}), largest in ${names[top]} (${percent(shares[top])})`
   );
 }
@@ -115,6 +115,7 @@ if (data.groups) {
 if (!data.time && !data.groups) byId("courses").hidden = true;
 views.push((changed) => {
   if (!changed.has("topic")) return;
+  for (const node of document.querySelectorAll(".of-topic")) node.replaceChildren(...numberAndTitle(state.topic));
   if (data.time) showCourse();
   if (data.groups) showGroups();
 });

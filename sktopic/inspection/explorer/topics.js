@@ -4,13 +4,13 @@ const data = JSON.parse(byId("data").textContent);
 const { topics, words } = data;
 
 // How many topics of the documents at hand have a color of their own beside the chosen one's.
-const N_COLOURS = 7;
+const N_COLORS = 7;
 
 // Topics by share, the largest first, and the place of each in this order.
 const bySize = topics.map((_, k) => k).sort((a, b) => topics[b].share - topics[a].share || a - b);
 const placeOf = new Map(bySize.map((k, place) => [k, place]));
 
-const state = { topic: bySize[0], word: null, lambda: 0.6, single: null };
+const state = { topic: data.first, word: null, lambda: 0.6, single: null };
 const views = [];
 
 // Take over what changed, and let every view follow; those that did not change look at `changed`.
@@ -38,21 +38,31 @@ function relevantWords(k, lambda, n = data.words_shown) {
 }
 
 const isNamed = topics.map((topic, k) => topic.name !== `Topic ${k}`);
-const firstWords = topics.map((_, k) => relevantWords(k, 0.6, 4).map(({ word }) => words.names[word]));
+const firstWords = topics.map((_, k) => relevantWords(k, 0.6, 3).map(({ word }) => words.names[word]));
 
-// What a topic is called where there is room for a few words.
+// The one name of a topic, which always has its number with it: the given name, or its most relevant words.
 function titleOf(k) {
-  return isNamed[k] ? topics[k].name : firstWords[k].slice(0, 3).join(", ") || "no words";
+  return isNamed[k] ? topics[k].name : firstWords[k].join(", ") || "no words";
+}
+
+// The name and number in a line of text.
+function calledTopic(k) {
+  return `topic ${k}: ${titleOf(k)}`;
+}
+
+// The same for the eye: the number stands out.
+function numberAndTitle(k) {
+  return [element("strong", {}, String(k)), " ", isolated(titleOf(k))];
 }
 
 function describe(k) {
-  return `Topic ${k}, ${titleOf(k)}, ${percent(topics[k].share)} of tokens`;
+  return `Topic ${k}: ${titleOf(k)}, ${percent(topics[k].share)} of tokens`;
 }
 
 // The number of the color of each topic: 0 for the chosen one, then those it shares its documents with.
 let colors = new Map();
 
-function assignColours() {
+function assignColors() {
   const totals = new Map();
   for (const d of topics[state.topic].documents) {
     for (const [k, proportion] of data.documents[d].topics) {
@@ -60,7 +70,7 @@ function assignColours() {
     }
   }
   totals.delete(state.topic);
-  const others = [...totals].sort((a, b) => b[1] - a[1]).slice(0, N_COLOURS).map(([k]) => k);
+  const others = [...totals].sort((a, b) => b[1] - a[1]).slice(0, N_COLORS).map(([k]) => k);
   colors = new Map([state.topic, ...others].map((k, i) => [k, i]));
 }
 
@@ -69,5 +79,5 @@ function colorClass(k) {
 }
 
 views.push((changed) => {
-  if (changed.has("topic")) assignColours();
+  if (changed.has("topic")) assignColors();
 });
