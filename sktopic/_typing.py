@@ -17,5 +17,7 @@ DocumentsLike: TypeAlias = MatrixLike | Corpus | Iterable[MatrixLike]
 FloatArray: TypeAlias = NDArray[np.float64]
 FloatingArray: TypeAlias = NDArray[np.floating]
 IntArray: TypeAlias = NDArray[np.int64]
+# Topics by their numbers or names.
+TopicsLike: TypeAlias = Iterable[int | str]
 # What names streams of random numbers, as everywhere in scikit-learn.
 RandomState: TypeAlias = int | np.random.RandomState | None

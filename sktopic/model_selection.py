@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, check_cv
 from sklearn.pipeline import Pipeline
@@ -22,8 +22,9 @@ from sklearn.pipeline import Pipeline
 import sktopic
 from sktopic._documents._matrices import MOST_WORDS, check_sparse_structure
 from sktopic._estimators._plug_in import after_pipeline, column_names, last_step, plug_in_topics
+from sktopic._runtime._axes import panels
 from sktopic._runtime._compat import Interval, safe_indexing, validate_params
-from sktopic._runtime._optional import import_pandas, import_pyplot
+from sktopic._runtime._optional import import_pandas
 from sktopic._runtime._progress import Progress
 from sktopic._runtime._result_file import ResultFile, digest
 from sktopic._typing import FloatArray, IntArray
@@ -149,7 +150,7 @@ class TopicNumberCurve:
             )
         return pandas.DataFrame(rows)
 
-    def plot(self, fig: Figure | SubFigure | None = None) -> Figure | SubFigure:
+    def plot(self, fig: Figure | SubFigure | None = None) -> NDArray[np.object_]:
         """Plot score, coherence, stability and time over the number of topics.
 
         Error bars show one standard error of the difference from the best score. A number of topics satisfies
@@ -163,19 +164,17 @@ class TopicNumberCurve:
 
         Returns
         -------
-        fig : matplotlib Figure or SubFigure
-            With four axes.
+        axes : ndarray of matplotlib Axes of shape (4,)
+            Those of score, coherence, stability and time.
 
         Raises
         ------
         ImportError
             If matplotlib is not installed: ``pip install sktopic[plot]``.
         """
-        if fig is None:
-            fig = import_pyplot().figure(figsize=(9, 5.5), layout="constrained")
-        panels = fig.subplots(2, 2, sharex=True).ravel()
+        axes = panels(fig, (2, 2), (9, 5.5), sharex=True)
         chosen = f"one standard error: {self.one_standard_error}"
-        for panel, (label, measure) in zip(panels, PANELS.items()):
+        for panel, (label, measure) in zip(axes, PANELS.items()):
             panel.axvline(self.best, color="grey", linestyle=":", label=f"best: {self.best}")
             panel.axvline(self.one_standard_error, color="grey", label=chosen)
             means = [np.mean(getattr(model, measure)) for model in self.models]
@@ -186,20 +185,20 @@ class TopicNumberCurve:
                 panel.axvline(number, color=f"C{i}", linestyle="--", label=name)
                 panel.plot(number, np.mean(getattr(reference, measure)), "D", color=f"C{i}")
             panel.set_ylabel(label)
-            panel.spines[["top", "right"]].set_visible(False)
         errors = [self._difference(measures)[1] for measures in self.models]
         scores = [measures.scores.mean() for measures in self.models]
-        panels[0].errorbar(self.n_components, scores, errors, fmt="none", color="C0", capsize=3)
-        panels[0].axhline(scores[self._best()], color="grey", linewidth=0.5)
+        axes[0].errorbar(self.n_components, scores, errors, fmt="none", color="C0", capsize=3)
+        axes[0].axhline(scores[self._best()], color="grey", linewidth=0.5)
         if self.n_components[-1] >= WIDE * self.n_components[0]:
-            panels[0].set_xscale("log")  # all panels share the scale and the ticks
-        panels[0].set_xticks(self.n_components, [str(number) for number in self.n_components])
-        panels[0].set_xticks([], minor=True)
-        for panel in panels[2:]:
+            axes[0].set_xscale("log")  # all panels share the scale and the ticks
+        axes[0].set_xticks(self.n_components, [str(number) for number in self.n_components])
+        axes[0].set_xticks([], minor=True)
+        for panel in axes[2:]:
             panel.set_xlabel("number of topics")
-        panels[3].set_ylim(0, None)
-        fig.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
-        return fig
+        axes[3].set_ylim(0, None)
+        handles, labels = axes[0].get_legend_handles_labels()
+        axes[0].figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
+        return axes
 
     def _best(self):
         means = np.array([measures.scores.mean() for measures in self.models])

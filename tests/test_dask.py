@@ -1,5 +1,6 @@
 """`sktopic.dask`: the same model wherever tasks run, whatever dies, and errors that name what is wrong."""
 
+import copy
 import os
 import pickle
 import signal
@@ -14,12 +15,15 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from sktopic import CollapsedGibbsLDA, DirectAssignmentHDP, HybridHDP, OnlineEMLDA, OnlineVariationalLDA
 from sktopic.dask import DaskTopicModel, _cluster, _state
 from sktopic.dask._files import Folder
 from sktopic.dask._rounds import Plan, rounds
 from sktopic.datasets import make_bars, save_corpus
+from sktopic.inspection import name_topics, top_documents, top_words, topic_table, word_topic_table
+from sktopic.metrics import coherence, document_completion, topic_diversity
 from tests.conftest import assert_same_state, state
 
 dask = pytest.importorskip("dask")
@@ -203,6 +207,25 @@ def test_partial_fit_goes_on(expected):
     assert model.estimator_.n_batch_iter_ == n_updates + 4  # of 50 documents in each of 3 lanes
     assert model.estimator_._state.corpus_size == 5500
     assert_array_equal(model.transform(X[:9]), model.estimator_.transform(X[:9]))
+
+
+def test_functions_that_describe_models_take_it(expected):
+    """As the model that it keeps, whose names of topics go on."""
+    model = DaskTopicModel(MODEL, client=False, **LANES)
+    for describe in (top_words, topic_diversity):
+        with pytest.raises(NotFittedError):
+            describe(model)
+    model.estimator_ = copy.copy(expected)
+    name_topics(model, {0: "left"})
+    assert_array_equal(top_words(model), top_words(expected))
+    few = X[:50]
+    for table in (topic_table, word_topic_table):
+        assert table(model, few).equals(table(model.estimator_, few))
+        assert table(model, few)["name"].isin(["left"]).any()
+    assert coherence(model, few, n_words=5) == coherence(expected, few, n_words=5)
+    assert document_completion(model, few) == document_completion(expected, few)
+    assert_array_equal(top_documents(model, few)[0], top_documents(expected, few)[0])
+    assert model.partial_fit(X[:500]).estimator_.topic_names_[0] == "left"
 
 
 def test_it_is_an_estimator():

@@ -154,15 +154,16 @@ def test_models_without_draws_are_refused():
 
 def test_plot_sorts_topics_by_their_effect(lda):
     table = estimate_effect(lda, X, pd.DataFrame({"late": IS_LATE, "length": LENGTHS}))
-    ax = plot_effects(table, "late", topics=[3, 0, 2])
+    ax = plot_effects(table, "late", topics=[3, "Topic 0", 2])
     rows = table[(table["covariate"] == "late") & np.isin(table["topic"], [0, 2, 3])].sort_values("effect")
-    assert [label.get_text() for label in ax.get_yticklabels()] == list(rows["name"])
+    labels = rows["name"] + ": " + rows["words"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(labels)
     assert_allclose(ax.containers[0].lines[0].get_xdata(), rows["effect"])
     assert plot_effects(table, "length", ax=ax) is ax
     for arguments, message in [((), "must be one of"), (("year",), "covariate='year' is invalid")]:
         with pytest.raises(ValueError, match=message):
             plot_effects(table, *arguments)
-    with pytest.raises(ValueError, match="the table has no topic 4"):
+    with pytest.raises(ValueError, match="topics has 4, which is invalid"):
         plot_effects(table, "late", topics=[4])
     with pytest.raises(TypeError, match="without columns topic"):
         plot_effects(X)

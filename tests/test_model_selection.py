@@ -199,11 +199,11 @@ def test_table_and_plot_show_numbers_and_references(curve):
     assert table["model"].tolist() == ["OnlineEMLDA", "OnlineEMLDA", "HybridHDP"]
     assert table["score"].tolist() == [each.scores.mean() for each in [*curve.models, *curve.references]]
     assert table["difference"][1] == table["difference_se"][1] == 0
-    fig = curve.plot()
-    assert len(fig.axes) == 4
-    labels = [text.get_text() for text in fig.legends[0].get_texts()]
+    axes = curve.plot()
+    assert axes.shape == (4,)
+    labels = [text.get_text() for text in axes[0].figure.legends[0].get_texts()]
     assert labels[:2] == ["best: 8", "one standard error: 8"] and labels[2].startswith("HybridHDP: ")
-    plt.close(fig)
+    plt.close(axes[0].figure)
 
 
 @pytest.mark.parametrize(

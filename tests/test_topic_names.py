@@ -1,10 +1,14 @@
-"""Names of topics: who shows them, who keeps them, and that they stay with their topics."""
+"""Names of topics: who shows them, who keeps and takes them, and that they stay with their topics."""
 
 import copy
+import importlib
+import inspect
 import pickle
+import pkgutil
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
@@ -23,7 +27,14 @@ from sktopic.hdp import (
     _hybrid_topics,
     _online_variational_method,
 )
-from sktopic.inspection import name_topics, topics_over_time
+from sktopic.inspection import (
+    estimate_effect,
+    name_topics,
+    plot_effects,
+    plot_topics,
+    plot_topics_over_time,
+    topics_over_time,
+)
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
 from sktopic.moment_matching import DegenerateDirichletLDA
 
@@ -74,9 +85,10 @@ def test_a_dict_names_some_topics_and_leaves_the_others(lda):
         ({0: "bottom"}, ValueError, "names has 'bottom' for two topics"),
         ([*NAMES[:3], " "], ValueError, "names has ' ' for topic 3; a name needs visible characters"),
         ([*NAMES[:3], None], TypeError, "names has None for topic 3; must be a string"),
-        ({4: "more"}, ValueError, "a name for topic 4; the model has topics 0 to 3"),
-        ({True: "more"}, ValueError, "a name for topic True"),
-        ({-1: "more"}, ValueError, "a name for topic -1"),
+        ({4: "more"}, ValueError, "names has 4, which is invalid: must be a number from 0 to 3"),
+        ({True: "more"}, TypeError, "names has True, which is invalid"),
+        ({-1: "more"}, ValueError, "names has -1"),
+        ({0: "more", "left": "east"}, ValueError, "names has topic 0 twice"),
         ("left", TypeError, "names is a str"),
         (None, TypeError, "names is a NoneType"),
         ({0: "onlineemlda3"}, ValueError, "the default name of topic 3"),
@@ -185,3 +197,102 @@ def test_a_name_goes_to_another_topic_only_while_its_own_is_not_there():
     assert renamed(pairs, {1: "top"}, [9, 11], "hdp") == (*pairs, (11, "top"))
     with pytest.raises(ValueError, match="'right' for two topics"):
         renamed(pairs, {1: "right"}, [9, 11], "hdp")
+
+
+# Functions that take topics
+
+# Names of parameters of topics, and those of these names that are something else.
+TOPICS = {"groups", "into", "keep", "names", "topic", "topics"}
+OTHERS = {("explore", "groups"), ("seed_prior", "groups"), ("set_feature_names", "names")}
+YEARS = np.arange(X.shape[0]) % 2
+
+
+def renamed_by(lda, topics):
+    name_topics(lda, dict(zip(topics, ["new", "newer"])))
+    return lda.topic_names_
+
+
+def texts_of(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def titles_over_time(lda, topics):
+    axes = plot_topics_over_time(topics_over_time(lda, X, YEARS), topics=topics)
+    return [ax.get_title(loc="left") for ax in axes]
+
+
+def labels_of_effects(lda, topics):
+    ax = plot_effects(estimate_effect(lda, X, YEARS, n_samples=2), topics=topics)
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+# What depends on the chosen topics, by function and parameter.
+TAKE_TOPICS = {
+    ("merge_topics", "groups"): lambda lda, topics: lda.merge_topics([topics]).components_,
+    ("drop_topics", "topics"): lambda lda, topics: lda.drop_topics(topics).components_,
+    ("freeze_topics", "topics"): lambda lda, topics: lda.freeze_topics(topics)._state.words.frozen_columns,
+    ("name_topics", "names"): renamed_by,
+    ("plot_topics", "topics"): lambda lda, topics: texts_of(plot_topics(lda, topics=topics)),
+    ("plot_topics_over_time", "topics"): titles_over_time,
+    ("plot_effects", "topics"): labels_of_effects,
+}
+
+
+def public_functions():
+    modules = [info.name for info in pkgutil.iter_modules(sktopic.__path__) if not info.name.startswith("_")]
+    for module in [sktopic, *(importlib.import_module(f"sktopic.{name}") for name in modules)]:
+        for public in (getattr(module, name) for name in module.__all__):
+            if inspect.isclass(public):
+                names = [name for name in dir(public) if not name.startswith("_")]
+                yield from (getattr(public, name) for name in ("__init__", *names))
+            yield public
+
+
+def test_every_function_that_takes_topics_is_tested():
+    found = set()
+    for function in filter(inspect.isfunction, public_functions()):
+        for parameter in inspect.signature(function).parameters.values():
+            if parameter.name in TOPICS or "TopicsLike" in str(parameter.annotation):
+                found.add((function.__name__, parameter.name))
+    assert found - OTHERS == TAKE_TOPICS.keys()
+
+
+@pytest.fixture
+def plt():
+    matplotlib = pytest.importorskip("matplotlib")
+    pytest.importorskip("pandas")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+@pytest.mark.usefixtures("plt")
+@pytest.mark.parametrize("function", TAKE_TOPICS.values(), ids=map(".".join, TAKE_TOPICS))
+def test_topics_are_taken_by_number_and_by_name(lda, function):
+    name_topics(lda, {0: "left", 3: "Topic 1"})
+    expected = function(copy.copy(lda), [0, 2])
+    for topics in (["left", "Topic 2"], np.array(["left", "Topic 2"]), [np.str_("left"), np.uint8(2)]):
+        assert_array_equal(function(copy.copy(lda), topics), expected)
+    names = lda.topic_names_
+    for topics, error, message in [
+        (["lft", 2], ValueError, "'lft', which is invalid: no topic has this name. Similar names: 'left'"),
+        (["zebra", 2], ValueError, r"no topic has this name. get_feature_names_out\(\) of the model"),
+        (["Topic 1", 2], ValueError, "topics 1, 3 have this name. Give the number"),
+        ([4, 2], ValueError, "4, which is invalid: must be a number from 0 to 3, or the name"),
+        ([-1, 2], ValueError, "-1, which is invalid"),
+        ([True, 2], TypeError, "True, which is invalid"),
+        ([0.0, 2], TypeError, "0.0, which is invalid"),
+    ]:
+        with pytest.raises(error, match=message):
+            function(lda, topics)
+    assert_array_equal(lda.topic_names_, names)
+
+
+def test_columns_of_transform_are_names_to_choose_by(lda):
+    pytest.importorskip("pandas")
+    name_topics(lda, {1: "right"})
+    columns = lda.set_output(transform="pandas").transform(X).columns
+    expected = lda.components_[[2, 3]]
+    assert_array_equal(lda.drop_topics(columns[:2]).components_, expected)

@@ -1,5 +1,7 @@
 """The table of topics: its columns, and its words against the formulas."""
 
+import io
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,12 +12,20 @@ from sklearn.pipeline import make_pipeline
 
 from sktopic._runtime._arrays import largest
 from sktopic.datasets import make_bars
-from sktopic.inspection import name_topics, top_documents, top_words, topic_table
+from sktopic.inspection import (
+    estimate_effect,
+    name_topics,
+    top_documents,
+    top_words,
+    topic_table,
+    topics_over_time,
+    word_topic_table,
+)
 from sktopic.inspection._topic_table import largest_frex, most_relevant
 from sktopic.lda import OnlineEMLDA
 from sktopic.metrics import coherence
 
-pytest.importorskip("pandas")
+pandas = pytest.importorskip("pandas")
 X = make_bars(60, random_state=0).data
 WITHOUT_DOCUMENTS = ["topic", "name", "words", "frex_words"]
 
@@ -31,6 +41,11 @@ def random_topics(seed, n_components, n_features, exponent=1.0):
     counts = np.floor(rng.pareto(exponent, (n_components, n_features)) * 3)
     counts[:, 0] = 1
     return counts / counts.sum(axis=1, keepdims=True)
+
+
+def joined(rows):
+    """Rows as strings, as in columns of the table."""
+    return [", ".join(map(str, row)) for row in rows]
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.3, 0.5, 1.0])
@@ -57,9 +72,9 @@ def test_words_of_most_relevance_are_those_of_the_formula():
 def test_table_has_what_the_single_functions_say(lda):
     table = topic_table(lda, X, n_words=5, n_documents=2)
     assert table["topic"].tolist() == [0, 1, 2, 3]
-    assert table["words"].tolist() == top_words(lda, n_words=5).tolist()
+    assert table["words"].tolist() == joined(top_words(lda, n_words=5))
     assert_allclose(table["coherence"], coherence(lda, X, n_words=5, per_topic=True))
-    assert table["typical_documents"].tolist() == top_documents(lda, X, n_documents=2)[0].tolist()
+    assert table["typical_documents"].tolist() == joined(top_documents(lda, X, n_documents=2)[0])
     theta = lda.transform(X)
     tokens = np.asarray(X.sum(axis=1)).ravel() @ theta
     assert_allclose(table["share"], tokens / tokens.sum())
@@ -81,8 +96,8 @@ def test_without_documents_there_are_no_columns_that_need_them(lda):
 def test_documents_without_words_are_left_out(lda):
     padded = sparse.vstack([sparse.csr_array((3, X.shape[1]), dtype=X.dtype), X]).tocsr()
     table, expected = topic_table(lda, padded), topic_table(lda, X)
-    first = [[row - 3 for row in rows] for rows in table.pop("typical_documents")]
-    assert first == expected.pop("typical_documents").tolist()
+    first = [[int(row) - 3 for row in rows.split(", ")] for rows in table.pop("typical_documents")]
+    assert joined(first) == expected.pop("typical_documents").tolist()
     assert_allclose(table.pop("coherence"), coherence(lda, padded, per_topic=True))  # for which they count
     del expected["coherence"]
     assert table.equals(expected)
@@ -93,7 +108,23 @@ def test_pipelines_bring_their_words_and_models_their_names():
     pipeline = make_pipeline(CountVectorizer(), OnlineEMLDA(n_components=2, random_state=0)).fit(texts)
     name_topics(pipeline, {1: "other"})
     table = topic_table(pipeline, texts, n_words=10)
-    assert {*table["words"][0]} == {"cat", "dog", "sky", "sun"}
+    assert {*table["words"][0].split(", ")} == {"cat", "dog", "sky", "sun"}
     assert table["name"].tolist() == ["Topic 0", "other"]
     named = topic_table(pipeline, texts, [*"abcd"])
-    assert {*named["frex_words"][0]} == {*"abcd"}
+    assert {*named["frex_words"][0].split(", ")} == {*"abcd"}
+
+
+def test_files_of_tables_have_plain_numbers_and_strings(lda):
+    years = np.arange(60) % 3
+    tables = [
+        topic_table(lda, X),
+        word_topic_table(lda, X),
+        topics_over_time(lda, X, years),
+        estimate_effect(lda, X, pandas.cut(years, [-1, 0, 2]), n_samples=2),
+    ]
+    for table in tables:
+        for name, column in table.items():
+            assert column.dtype.kind in "if" or {type(value) for value in column} == {str}, name
+        assert not {*"[]{}'"} & {*table.drop(columns="covariate", errors="ignore").to_csv()}
+        read = pandas.read_csv(io.StringIO(table.to_csv(index=False)))
+        pandas.testing.assert_frame_equal(read, table, check_dtype=False)

@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sktopic.datasets import make_bars
-from sktopic.inspection import plot_topics_over_time, topics_over_time
+from sktopic.inspection import plot_topics_over_time, top_words, topics_over_time
 from sktopic.inspection._time import interval_of_share, share_of_tokens
 from sktopic.lda import OnlineEMLDA
 
@@ -148,36 +148,44 @@ def test_plot_has_a_panel_for_each_topic(bars, lda, years):
     import matplotlib.pyplot as plt
 
     table = topics_over_time(lda, bars, years, "YS")
-    fig = plot_topics_over_time(table, topics=[3, 0, 1], n_columns=2)
-    fig.canvas.draw()
-    assert [ax.get_title(loc="left") for ax in fig.axes] == ["Topic 3", "Topic 0", "Topic 1"]
-    line = fig.axes[0].lines[0]
+    axes = plot_topics_over_time(table, topics=[3, "Topic 0", 1], n_columns=2)
+    axes[0].figure.canvas.draw()
+    words = top_words(lda, n_words=3)
+    expected = [f"Topic {topic}\n{', '.join(words[topic])}" for topic in (3, 0, 1)]
+    assert [ax.get_title(loc="left") for ax in axes] == expected
+    assert axes[0].figure.axes == axes.tolist()
+    line = axes[0].lines[0]
     assert_allclose(line.get_ydata(), table.loc[table["topic"] == 3, "share"])
-    assert len(plot_topics_over_time(topics_over_time(lda, bars, years)).axes) == 4
+    assert len(plot_topics_over_time(topics_over_time(lda, bars, years))) == 4
+    assert plot_topics_over_time(table, topics=[2]).shape == (1,)
     with pytest.raises(TypeError, match="fig is a Axes"):
-        plot_topics_over_time(table, fig=fig.axes[0])
+        plot_topics_over_time(table, fig=axes[0])
     plt.close("all")
-    with pytest.raises(ValueError, match=r"topics=\[4\]"):
+    with pytest.raises(ValueError, match=r"topics has 4, .* from 0 to 3"):
         plot_topics_over_time(table, topics=[4])
-    with pytest.raises(ValueError, match="topics=3"):
+    with pytest.raises(ValueError, match="must be one of 0, 2, or"):
+        plot_topics_over_time(table[table["topic"] % 2 == 0], topics=[1])
+    with pytest.raises(TypeError, match="topics=3"):
         plot_topics_over_time(table, topics=3)
     with pytest.raises(ValueError, match=r"'n_columns' .* Got 0"):
         plot_topics_over_time(table, n_columns=0)
-    with pytest.raises(TypeError, match="table is a list without columns period, topic"):
+    with pytest.raises(TypeError, match="the table is a list without columns period, topic"):
         plot_topics_over_time([])
 
 
-def test_wide_intervals_of_few_documents_do_not_set_the_scale_of_the_plot(bars, lda):
+def test_intervals_are_inside_the_picture(bars, lda):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     years = np.repeat([2000, 2001, 2002], [1, 3, N_DOCUMENTS - 4])
     table = topics_over_time(lda, bars, years)
-    largest = table.groupby("topic")[["share", "high"]].max()
-    assert (largest["high"] > 1.5 * largest["share"]).any()
-    for ax, (_, (share, high)) in zip(plot_topics_over_time(table).axes, largest.iterrows()):
-        assert_allclose(ax.get_ylim(), (0, 1.05 * min(max(share, high), 1.5 * share)))
+    assert (table["high"] > 1.5 * table["share"]).any()
+    for ax, (_, rows) in zip(plot_topics_over_time(table), table.groupby("topic")):
+        (band,) = ax.collections
+        drawn, view = band.get_datalim(ax.transData), ax.viewLim
+        assert_allclose([drawn.y0, drawn.y1], [rows["low"].min(), rows["high"].max()])
+        assert view.x0 < drawn.x0 and drawn.x1 < view.x1 and 0 == view.y0 <= drawn.y0 and drawn.y1 < view.y1
     plt.close("all")
 
 

@@ -189,7 +189,7 @@ STEP = re.compile(r"^( *)\.\. code-block:: python\n\1    :class: preamble\n\n((?
 
 
 def show(name):
-    """What each step of a page prints, and its variable `figure`, by the number of the step."""
+    """What each step of a page prints, and the figure of its variable `axes`, by the number of the step."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -204,9 +204,9 @@ def show(name):
                 exec(textwrap.dedent(step), namespace)
             if printed.getvalue():
                 (results / f"{number}.txt").write_text(printed.getvalue(), encoding="utf-8")
-            if "figure" in namespace:
+            if "axes" in namespace:
                 png = io.BytesIO()
-                namespace.pop("figure").savefig(png, dpi=100)
+                namespace.pop("axes")[0].figure.savefig(png, dpi=100)
                 optimized(png.getvalue(), results / f"{number}.png")
 
 

@@ -52,8 +52,8 @@ curve = topic_number_curve(
 )
 print("highest score:", curve.best)
 print("smallest number that is as good:", curve.one_standard_error)
-fig = curve.plot()
-for ax, title in zip(fig.axes, ("Score", "Coherence", "Stability", "Time")):
+axes = curve.plot()
+for ax, title in zip(axes, ("Score", "Coherence", "Stability", "Time")):
     ax.set_title(title)
 plt.show()
 

@@ -85,8 +85,8 @@ six = make_lda_documents(
     1000, n_features=200, n_components=6, doc_topic_prior=0.05, random_state=0
 )
 ddm = DegenerateDirichletLDA(n_components=20, random_state=0).fit(six.data)
-fig = plot_n_components(ddm)
-fig.suptitle("The posterior over the number, and how it came about")
+axes = plot_n_components(ddm)
+axes[0].figure.suptitle("The posterior over the number, and how it came about")
 plt.show()
 
 # %%

@@ -48,7 +48,7 @@ short.round(2)
 # relevance, and of largest FREX, which are frequent and exclusive, less.
 
 for column in ("words", "relevant_words", "frex_words"):
-    print(f"{column:15s}", *table[column].iloc[0])
+    print(f"{column:15s}", table[column].iloc[0])
 
 # %%
 # Names
@@ -57,7 +57,8 @@ for column in ("words", "relevant_words", "frex_words"):
 # read the words, and some typical documents. The names then stand in plots, in
 # tables and in the columns of ``transform``.
 
-names = {k: " + ".join(table["frex_words"][k][:2]) for k in table["topic"]}
+frex_words = table["frex_words"].str.split(", ")
+names = {k: " + ".join(frex_words[k][:2]) for k in table["topic"]}
 name_topics(pipe, names)
 largest = table["topic"].head(4)
 fig = plt.figure(figsize=(6, 4), layout="constrained")

@@ -61,9 +61,9 @@ over_time.head(6).round(3)
 partner = match_topics(components, lda).second
 order = partner[:3]
 fig = plt.figure(figsize=(7, 3.2), layout="constrained")
-plot_topics_over_time(over_time, topics=order, n_columns=3, fig=fig)
+axes = plot_topics_over_time(over_time, topics=order, n_columns=3, fig=fig)
 names = ["one that grows", "one that fades", "three years only"]
-for ax, name, truth in zip(fig.axes, names, weights.T):
+for ax, name, truth in zip(axes, names, weights.T):
     ax.plot(years, truth, "k--", linewidth=1)
     ax.set_title(name, loc="left")
 fig.suptitle("Shares of three topics over twelve years")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TypeVar
 
 import numpy as np
@@ -13,8 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from sktopic._estimators._concurrency import take_over, trains
 from sktopic._estimators._topic_model import TopicModel
+from sktopic._estimators._topic_names import check_distinct_topics, handles_of, topic_numbers
 from sktopic._runtime._arrays import columns_of
 from sktopic._runtime._attributes import twin
+from sktopic._typing import TopicsLike
 
 Model = TypeVar("Model", bound=TopicModel)
 
@@ -107,7 +108,7 @@ class TopicEdit:
 
 
 @trains
-def merge_topics(self: Model, groups: Iterable[Sequence[int]]) -> Model:
+def merge_topics(self: Model, groups: Iterable[TopicsLike]) -> Model:
     r"""Merge groups of topics of the fitted model into one topic each.
 
     A merged topic takes the place and the name of the first topic of its group. Its statistics and its entry
@@ -118,9 +119,9 @@ def merge_topics(self: Model, groups: Iterable[Sequence[int]]) -> Model:
 
     Parameters
     ----------
-    groups : iterable of sequences of int
-        Topics by their rows in components\_: ``[[2, 7]]`` merges two topics, ``[[2, 7], [0, 1, 5]]`` merges
-        five into two.
+    groups : iterable of sequences of int or str
+        Topics by their rows in components\_ or by name: ``[[2, 7]]`` merges two topics,
+        ``[["left", 7], [0, 1, 5]]`` merges five into two.
 
     Returns
     -------
@@ -132,7 +133,7 @@ def merge_topics(self: Model, groups: Iterable[Sequence[int]]) -> Model:
     NotFittedError
         If the model is not fitted.
     ValueError
-        If an index is out of range or repeated, a group has fewer than two topics, a topic is frozen, the
+        If an index or name is unknown or repeated, a group has fewer than two topics, a topic is frozen, the
         model has seen no words, or ``average=True``.
     RuntimeError
         If another thread is training this object.
@@ -140,13 +141,14 @@ def merge_topics(self: Model, groups: Iterable[Sequence[int]]) -> Model:
 
     def merge(edited):
         each = groups if np.iterable(groups) else ()
-        numbers = [_topics(group, edited.n_components_) for group in each]
+        names = handles_of(edited)
+        numbers = [topic_numbers(group, names, f"groups[{i}]") for i, group in enumerate(each)]
         if not numbers or min(map(len, numbers)) < 2:
             raise ValueError(
                 f"groups={groups!r:.80} is invalid: must be lists of at least two topics, such as [[2, 7]]."
             )
         every = [k for group in numbers for k in group]
-        _check_distinct(every)
+        check_distinct_topics(every, "groups")
         frozen = _frozen_topics(edited)
         if frozen[every].any():
             k = next(k for k in every if frozen[k])
@@ -157,7 +159,7 @@ def merge_topics(self: Model, groups: Iterable[Sequence[int]]) -> Model:
 
 
 @trains
-def drop_topics(self: Model, topics: Sequence[int]) -> Model:
+def drop_topics(self: Model, topics: TopicsLike) -> Model:
     r"""Drop topics of the fitted model.
 
     Their statistics are deleted, and the other topics move up in order. `transform` divides their share of a
@@ -168,8 +170,8 @@ def drop_topics(self: Model, topics: Sequence[int]) -> Model:
 
     Parameters
     ----------
-    topics : sequence of int
-        Topics by their rows in components\_.
+    topics : iterable of int or str
+        Topics by their rows in components\_, or by name.
 
     Returns
     -------
@@ -181,14 +183,14 @@ def drop_topics(self: Model, topics: Sequence[int]) -> Model:
     NotFittedError
         If the model is not fitted.
     ValueError
-        If an index is out of range or repeated, no topic is left, or the model has seen no words.
+        If an index or name is unknown or repeated, no topic is left, or the model has seen no words.
     RuntimeError
         If another thread is training this object.
     """
 
     def drop(edited):
-        numbers = _topics(topics, edited.n_components_)
-        _check_distinct(numbers)
+        numbers = topic_numbers(topics, handles_of(edited))
+        check_distinct_topics(numbers)
         if len(numbers) == edited.n_components_:
             raise ValueError(f"topics={topics!r:.80} is invalid: at least one topic must stay.")
         if numbers:
@@ -198,7 +200,7 @@ def drop_topics(self: Model, topics: Sequence[int]) -> Model:
 
 
 @trains
-def freeze_topics(self: Model, topics: Sequence[int]) -> Model:
+def freeze_topics(self: Model, topics: TopicsLike) -> Model:
     r"""Freeze topics, so that `partial_fit` leaves their rows of components\_ unchanged, to the last bit.
 
     Documents still use frozen topics, a learned prior of proportions counts them, and the other topics keep
@@ -207,8 +209,8 @@ def freeze_topics(self: Model, topics: Sequence[int]) -> Model:
 
     Parameters
     ----------
-    topics : sequence of int
-        Topics by their rows in components\_.
+    topics : iterable of int or str
+        Topics by their rows in components\_, or by name.
 
     Returns
     -------
@@ -220,14 +222,14 @@ def freeze_topics(self: Model, topics: Sequence[int]) -> Model:
     NotFittedError
         If the model is not fitted.
     ValueError
-        If an index is out of range or repeated, the model has seen no words, or ``average=True``.
+        If an index or name is unknown or repeated, the model has seen no words, or ``average=True``.
     RuntimeError
         If another thread is training this object.
     """
 
     def freeze(edited):
-        numbers = _topics(topics, edited.n_components_)
-        _check_distinct(numbers)
+        numbers = topic_numbers(topics, handles_of(edited))
+        check_distinct_topics(numbers)
         columns = edited._columns()[numbers]
         edited._state = edited._present_method().frozen(edited._state, columns)
 
@@ -263,22 +265,3 @@ def _edited(model, change):
     change(edited)
     take_over(model, edited)
     return model
-
-
-def _topics(topics, n_topics):
-    """Return checked numbers of topics as a list of int."""
-    if isinstance(topics, (str, Integral)) or not isinstance(topics, Iterable):
-        raise TypeError(f"topics={topics!r:.80} is invalid: must be a list of topic numbers.")
-    numbers = list(topics)
-    for k in numbers:
-        if not isinstance(k, Integral) or isinstance(k, bool):
-            raise TypeError(f"{k!r:.80} is not the number of a topic.")
-        if not 0 <= k < n_topics:
-            raise ValueError(f"there is no topic {k}: the model has topics 0 to {n_topics - 1}.")
-    return [int(k) for k in numbers]
-
-
-def _check_distinct(numbers):
-    twice = [k for i, k in enumerate(numbers) if k in numbers[:i]]
-    if twice:
-        raise ValueError(f"topic {twice[0]} is repeated.")

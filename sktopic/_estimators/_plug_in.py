@@ -24,20 +24,26 @@ def _is_estimator(value):
 
 
 def _opened(model):
-    """Return the steps before the model in fitted pipelines and searches, as pipelines, and the model."""
+    """Return the steps before the model in fitted pipelines and searches, as pipelines, and the model.
+
+    A DaskTopicModel is opened, too: its model is in `estimator_`.
+    """
     before = []
-    while hasattr(model, "best_estimator_") or isinstance(model, Pipeline):
-        if not isinstance(model, Pipeline):
+    while True:
+        if isinstance(model, Pipeline):
+            if len(model) > 1:
+                before.append(model[:-1])
+            model = model[-1]
+        elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
-            continue
-        if len(model) > 1:
-            before.append(model[:-1])
-        model = model[-1]
-    return before, model
+        elif isinstance(getattr(model, "estimator_", None), TopicModel):
+            model = model.estimator_
+        else:
+            return before, model
 
 
 def last_step(model):
-    """Return the model at the end of fitted pipelines and searches, or the argument itself."""
+    """Return the model in fitted pipelines, searches and DaskTopicModel, or the argument itself."""
     return _opened(model)[1]
 
 

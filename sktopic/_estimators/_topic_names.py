@@ -1,11 +1,14 @@
-"""Names that users give to topics.
+"""Names that users give to topics, and topics that users choose by number or name.
 
-They are stored as pairs of a topic's identity and its name. If topics come and go, numbers change but
+Names are stored as pairs of a topic's identity and its name. If topics come and go, numbers change but
 identities do not, so a name stays with its topic.
 """
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from numbers import Integral
+
+import numpy as np
 
 from sktopic._runtime._surrogates import encoded
 
@@ -15,13 +18,89 @@ def default_name(prefix, topic):
     return f"{prefix}{topic}"
 
 
+def default_label(topic):
+    """Return how tables and plots call a topic without a given name."""
+    return f"Topic {topic}"
+
+
+def handles(given, n_topics, prefix):
+    """Return the names by which each topic can be chosen, dict of tuples of str by the number of the topic.
+
+    Parameters
+    ----------
+    given : dict of str by number, the names given by users
+    n_topics : int
+    prefix : str, prefix of default names
+    """
+    return {
+        topic: (given[topic],) if topic in given else (default_label(topic), default_name(prefix, topic))
+        for topic in range(n_topics)
+    }
+
+
+def handles_of(model):
+    """Return the handles of the topics of a fitted TopicModel."""
+    return handles(model._given_topic_names(), model.n_components_, type(model).__name__.lower())
+
+
+def topic_numbers(topics, names, parameter="topics"):
+    """Return topics that are given by number or name, a list of int.
+
+    Parameters
+    ----------
+    topics : iterable of int or str
+    names : dict of tuples of str by the number of a topic, as `handles` returns
+    parameter : str, for messages
+
+    Raises
+    ------
+    TypeError, ValueError
+        If topics are not a list of numbers and names, or one of them belongs to no topic or to two.
+    """
+    if isinstance(topics, str) or not np.iterable(topics):
+        raise TypeError(
+            f"{parameter}={topics!r:.80} is invalid: must be a list of numbers or names of topics."
+        )
+    return [_topic_number(topic, names, parameter) for topic in topics]
+
+
+def joined(words):
+    """Return words or numbers as one string, as in messages and tables."""
+    return ", ".join(map(str, words))
+
+
+def _topic_number(topic, names, parameter):
+    invalid = f"{parameter} has {topic!r:.80}, which is invalid"
+    if isinstance(topic, str):
+        found = [number for number, own in names.items() if topic in own]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise ValueError(f"{invalid}: topics {joined(found)} have this name. Give the number.")
+        near = get_close_matches(topic, [name for own in names.values() for name in own])
+        advice = (
+            f"Similar names: {joined(map(repr, near))}."
+            if near
+            else 'get_feature_names_out() of the model and the column "name" of tables list the names.'
+        )
+        raise ValueError(f"{invalid}: no topic has this name. {advice}")
+    if not isinstance(topic, Integral) or isinstance(topic, bool):
+        raise TypeError(f"{invalid}: must be the number or the name of a topic.")
+    if topic not in names:
+        first, last = min(names), max(names)
+        without_gaps = len(names) == last - first + 1
+        numbers = f"a number from {first} to {last}" if without_gaps else f"one of {joined(names)}"
+        raise ValueError(f"{invalid}: must be {numbers}, or the name of a topic.")
+    return int(topic)
+
+
 def renamed(pairs, names, identities, prefix):
     """Return the pairs of identity and name after some topics got names.
 
     Parameters
     ----------
     pairs : tuple of (int, str), the earlier pairs
-    names : sequence of str, one for each topic, or dict of str by topic number
+    names : sequence of str, one for each topic, or dict of str by number or present name of a topic
     identities : list of int, of the topics by number
     prefix : str, prefix of default names
 
@@ -30,8 +109,9 @@ def renamed(pairs, names, identities, prefix):
     TypeError, ValueError
         If a name is invalid or repeated.
     """
-    new = _by_number(names, len(identities), prefix)
     by_identity = dict(pairs)
+    given = {k: by_identity[identity] for k, identity in enumerate(identities) if identity in by_identity}
+    new = _by_number(names, handles(given, len(identities), prefix), prefix)
     for topic, name in new.items():
         by_identity.pop(identities[topic], None)
         if name != default_name(prefix, topic):
@@ -62,16 +142,14 @@ def _is_pair(pair):
     return type(identity) is int and abs(identity) < 2**63 and type(name) is str and bool(name.strip())
 
 
-def _by_number(names, n_topics, prefix):
-    """Return the given names, a dict of str by the number of a topic."""
+def _by_number(names, present, prefix):
+    """Return the given names, a dict of str by the number of a topic; present: the handles of the topics."""
     if isinstance(names, Mapping):
-        for topic in names:
-            if not isinstance(topic, Integral) or isinstance(topic, bool) or not 0 <= topic < n_topics:
-                raise ValueError(
-                    f"names has a name for topic {topic!r}; the model has topics 0 to {n_topics - 1}."
-                )
-        by_number = {int(topic): name for topic, name in names.items()}
+        numbers = topic_numbers(names, present, "names")
+        check_distinct_topics(numbers, "names")
+        by_number = dict(zip(numbers, names.values()))
     else:
+        n_topics = len(present)
         if isinstance(names, str) or not hasattr(names, "__iter__"):
             raise TypeError(
                 f"names is a {type(names).__name__}; must be a list with one name per topic, or a "
@@ -86,6 +164,13 @@ def _by_number(names, n_topics, prefix):
     for topic, name in by_number.items():
         _check_name(name, topic, prefix)
     return {topic: str(name) for topic, name in by_number.items()}
+
+
+def check_distinct_topics(numbers, parameter="topics"):
+    """Raise ValueError if a topic is repeated."""
+    for i, topic in enumerate(numbers):
+        if topic in numbers[:i]:
+            raise ValueError(f"{parameter} has topic {topic} twice; each topic is allowed once.")
 
 
 def _check_name(name, topic, prefix):

@@ -37,6 +37,9 @@ class DaskTopicModel(BaseEstimator):
     workers. Results are identical to the last bit for any number of workers, threads and processes, after
     workers have died, and without a cluster (``client=False``).
 
+    The functions of `sktopic.inspection` and `sktopic.metrics` take the fitted object in place of its model
+    `estimator_`. Edit and save `estimator_` itself.
+
     Parameters
     ----------
     estimator : estimator

@@ -7,6 +7,7 @@ from sktopic.inspection._related import plot_topic_dendrogram, plot_topic_simila
 from sktopic.inspection._tables import name_topics, pyldavis_data, top_documents, top_words
 from sktopic.inspection._time import plot_topics_over_time, topics_over_time
 from sktopic.inspection._topic_table import topic_table
+from sktopic.inspection._word_table import word_topic_table
 
 __all__ = [
     "Explorer",
@@ -26,4 +27,5 @@ __all__ = [
     "topic_similarity",
     "topic_table",
     "topics_over_time",
+    "word_topic_table",
 ]

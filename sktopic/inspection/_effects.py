@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
@@ -11,18 +11,28 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from sktopic._estimators._plug_in import after_pipeline
+from sktopic._runtime._axes import one_axes, width_of
 from sktopic._runtime._compat import Interval, validate_params
-from sktopic._runtime._optional import import_pandas, import_pyplot
-from sktopic.inspection._tables import shortened, topic_labels
+from sktopic._runtime._optional import import_pandas
+from sktopic._typing import TopicsLike
+from sktopic.inspection._tables import (
+    check_table,
+    chosen_topics,
+    label_of,
+    label_words,
+    names_in_table,
+    shortened,
+    topic_labels,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-COLUMNS = ("topic", "name", "covariate", "effect", "standard_error", "low", "high")
+COLUMNS = ("topic", "name", "words", "covariate", "effect", "standard_error", "low", "high")
 SMALLEST_UNEXPLAINED = 1e-9
-# Inches: the width of a plot, and the height of one topic.
-WIDTH, ROW_HEIGHT = 4.5, 0.22
+# Inches: the width of a plot without labels, and the height of one topic.
+WIDTH, ROW_HEIGHT = 3.5, 0.22
 
 
 @validate_params(
@@ -63,9 +73,9 @@ def estimate_effect(
     Returns
     -------
     effects : DataFrame
-        One row per covariate and topic, in this order, with the columns "topic" (index), "name", "covariate",
-        "effect" (change of the proportion per unit of the covariate), "standard_error", "low" and "high".
-        The covariate "(intercept)" comes first.
+        One row per covariate and topic, in this order, with the columns "topic" (number), "name", "words"
+        (the first three), "covariate", "effect" (change of the proportion per unit of the covariate),
+        "standard_error", "low" and "high". The covariate "(intercept)" comes first.
 
     Raises
     ------
@@ -127,6 +137,7 @@ def estimate_effect(
     values = (
         np.tile(np.arange(n_topics), len(names)),
         np.tile(np.array(topic_labels(model, n_topics), dtype=object), len(names)),
+        np.tile(label_words(model), len(names)),
         np.repeat(np.array(names, dtype=object), n_topics),
         *(array.ravel() for array in (effects, errors, effects - width, effects + width)),
     )
@@ -233,7 +244,7 @@ def plot_effects(
     effects: DataFrame,
     covariate: str | None = None,
     *,
-    topics: Sequence[int] | None = None,
+    topics: TopicsLike | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Plot the effects of one covariate on topics, with confidence intervals.
@@ -246,8 +257,8 @@ def plot_effects(
         Table returned by `estimate_effect`.
     covariate : str, default=None
         Covariate to plot. If None, the table must have one covariate besides the intercept.
-    topics : array-like of int, default=None
-        Topics to plot. If None, all topics.
+    topics : iterable of int or str, default=None
+        Topics to plot, by number or by the name in the table. If None, all topics.
     ax : matplotlib Axes, default=None
         Axes to plot into. If None, a new figure.
 
@@ -259,6 +270,8 @@ def plot_effects(
     ------
     ImportError
         If matplotlib is not installed: ``pip install sktopic[plot]``.
+    TypeError, ValueError
+        If the table lacks columns, or the covariate or a topic is unknown.
 
     Examples
     --------
@@ -273,34 +286,23 @@ def plot_effects(
     'second'
     >>> plt.close(ax.figure)
     """
-    plt = import_pyplot()
-    lacking = [name for name in COLUMNS if name not in getattr(effects, "columns", ())]
-    if lacking:
-        raise TypeError(
-            f"effects is a {type(effects).__name__} without columns {', '.join(lacking)}; a table of "
-            "estimate_effect is allowed."
-        )
+    check_table(effects, COLUMNS, "estimate_effect")
     known = [name for name in effects["covariate"].unique() if name != "(intercept)"]
     if covariate is None and len(known) == 1:
         covariate = known[0]
     if covariate not in set(effects["covariate"]):
         raise ValueError(f"covariate={covariate!r} is invalid: must be one of {known}.")
     rows = effects[effects["covariate"] == covariate]
-    if topics is not None:
-        unknown = [topic for topic in topics if topic not in set(rows["topic"])]
-        if unknown:
-            raise ValueError(f"topics={topics!r} is invalid: the table has no topic {unknown[0]}.")
-        rows = rows[np.isin(rows["topic"], list(topics))]
+    rows = rows[np.isin(rows["topic"], chosen_topics(topics, names_in_table(rows)))]
     rows = rows.sort_values("effect", kind="stable")
-    if ax is None:
-        _, ax = plt.subplots(figsize=(WIDTH, 1.0 + ROW_HEIGHT * len(rows)), layout="constrained")
+    labels = [label_of(name, shortened(words)) for name, words in zip(rows["name"], rows["words"])]
+    ax = one_axes(ax, (WIDTH + width_of(labels), 1.0 + ROW_HEIGHT * len(rows)))
     places = np.arange(len(rows))
     effect, low, high = (rows[name].to_numpy() for name in ("effect", "low", "high"))
     ax.axvline(0.0, color="0.7", linewidth=0.8)
     ax.errorbar(effect, places, xerr=(effect - low, high - effect), fmt="o", markersize=4, elinewidth=1.2)
-    ax.set_yticks(places, [shortened(name) for name in rows["name"]], parse_math=False)
+    ax.set_yticks(places, labels, fontsize="small", parse_math=False)
     ax.set_ylim(-0.7, len(rows) - 0.3)
     ax.set_title(shortened(covariate), loc="left", parse_math=False)
     ax.set_xlabel("Effect on the proportion")
-    ax.spines[["top", "right"]].set_visible(False)
     return ax

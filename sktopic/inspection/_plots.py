@@ -7,13 +7,15 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sktopic._estimators._plug_in import last_step
+from sktopic._runtime._axes import check_figure, one_axes, panels
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._optional import import_pyplot
-from sktopic.inspection._tables import shortened, top_words, topic_labels
+from sktopic._typing import TopicsLike
+from sktopic.inspection._tables import chosen_topics, handles_of_topics, shortened, top_words, topic_labels
 from sktopic.inspection._topic_page import draw_topics
 
 if TYPE_CHECKING:
@@ -35,12 +37,12 @@ def plot_topics(
     model_or_components: object,
     feature_names: ArrayLike | None = None,
     *,
-    topics: ArrayLike | None = None,
+    topics: TopicsLike | None = None,
     titles: Sequence[str] | None = None,
     n_words: int = 10,
     n_columns: int = 4,
     fig: Figure | SubFigure | None = None,
-) -> Figure | SubFigure:
+) -> Axes:
     """Plot the most probable words of each topic as bars.
 
     Each panel has its own scale. The axis shows the probability of the first word.
@@ -51,8 +53,8 @@ def plot_topics(
         As in `top_words`.
     feature_names : array-like of str of shape (n_features,), default=None
         As in `top_words`.
-    topics : array-like of int, default=None
-        Topics to plot, in this order. If None, all topics.
+    topics : iterable of int or str, default=None
+        Topics to plot, by number or name, in this order. If None, all topics.
     titles : array-like of str, default=None
         Titles of the panels, one per plotted topic. If None, the names given by `name_topics`, or "Topic 0"
         and so on.
@@ -65,28 +67,30 @@ def plot_topics(
 
     Returns
     -------
-    fig : matplotlib Figure or SubFigure
-        With one axes that holds all panels.
+    ax : matplotlib Axes
+        One axes that holds all panels. ``ax.figure`` is its figure.
 
     Raises
     ------
     ImportError
         If matplotlib is not installed: ``pip install sktopic[plot]``.
+    TypeError, ValueError
+        If a topic is unknown, or titles are not one per plotted topic.
 
     Examples
     --------
     >>> import matplotlib.pyplot as plt
     >>> from sktopic.inspection import plot_topics
     >>> components = [[0.5, 0.2, 0.3], [0.1, 0.6, 0.3]]
-    >>> fig = plot_topics(components, ["apple", "pear", "plum"], n_words=2)
-    >>> [text.get_text() for text in fig.axes[0].texts[:4]]
+    >>> ax = plot_topics(components, ["apple", "pear", "plum"], n_words=2)
+    >>> [text.get_text() for text in ax.texts[:4]]
     ['Topic 0', 'Topic 1', 'apple', 'plum']
-    >>> plt.close(fig)
+    >>> plt.close(ax.figure)
     """
     plt = import_pyplot()
     check_figure(fig)
     words, weights = top_words(model_or_components, feature_names, n_words=n_words, return_weights=True)
-    chosen = _check_topics(topics, len(words))
+    chosen = chosen_topics(topics, handles_of_topics(model_or_components, len(words)))
     parse_math = titles is not None
     if titles is None:
         labels = topic_labels(model_or_components, len(words))
@@ -94,9 +98,8 @@ def plot_topics(
     if len(titles) != len(chosen):
         raise ValueError(f"titles has {len(titles)} entries; {len(chosen)} are needed, one for each topic.")
 
-    figure = plt.figure() if fig is None else fig
-    draw_topics(
-        figure,
+    return draw_topics(
+        plt.figure() if fig is None else fig,
         words[chosen],
         weights[chosen],
         titles,
@@ -104,7 +107,6 @@ def plot_topics(
         parse_math=parse_math,
         resize=fig is None,
     )
-    return figure
 
 
 @validate_params({"labels": [str, "array-like", None]})
@@ -158,7 +160,6 @@ def plot_scores(
     'documents seen'
     >>> plt.close(ax.figure)
     """
-    plt = import_pyplot()
     x_label, y_label = "documents seen", "held-out nats per word"
     if scores is None:
         samples_seen, scores, x_label, y_label = _kept_scores(samples_seen)
@@ -166,20 +167,18 @@ def plot_scores(
     labels = [labels] if isinstance(labels, str) else labels
     if labels is not None and len(labels) != len(curves):
         raise ValueError(f"labels has {len(labels)} entries; {len(curves)} are needed, one for each curve.")
-    if ax is None:
-        ax = plt.figure(layout="constrained").subplots()
+    ax = one_axes(ax)
     for i, (seen, score) in enumerate(curves):
         ax.plot(seen, score, marker=".", label=None if labels is None else labels[i])
     ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.set_xlabel(x_label)
     ax.set_ylabel(y_label)
-    ax.spines[["top", "right"]].set_visible(False)
     if labels is not None:
         ax.legend(frameon=False)
     return ax
 
 
-def plot_n_components(model: object, *, fig: Figure | SubFigure | None = None) -> Figure | SubFigure:
+def plot_n_components(model: object, *, fig: Figure | SubFigure | None = None) -> NDArray[np.object_]:
     """Plot the posterior of the number of topics, and its trace over the tokens.
 
     Parameters
@@ -192,9 +191,9 @@ def plot_n_components(model: object, *, fig: Figure | SubFigure | None = None) -
 
     Returns
     -------
-    fig : matplotlib Figure or SubFigure
-        With two axes: the probability of each number of topics, and the most probable number against the
-        number of tokens seen.
+    axes : ndarray of matplotlib Axes of shape (2,)
+        The probability of each number of topics, and the most probable number against the number of tokens
+        seen.
 
     Raises
     ------
@@ -210,25 +209,23 @@ def plot_n_components(model: object, *, fig: Figure | SubFigure | None = None) -
     >>> from sktopic.inspection import plot_n_components
     >>> from sktopic.moment_matching import DegenerateDirichletLDA
     >>> ddm = DegenerateDirichletLDA(n_components=20, random_state=0).fit(make_bars(100, random_state=0).data)
-    >>> fig = plot_n_components(ddm)
-    >>> [ax.get_xlabel() for ax in fig.axes]
+    >>> axes = plot_n_components(ddm)
+    >>> [ax.get_xlabel() for ax in axes]
     ['number of topics', 'tokens seen']
-    >>> plt.close(fig)
+    >>> plt.close(axes[0].figure)
     """
-    plt = import_pyplot()
+    import_pyplot()
     from matplotlib.ticker import MaxNLocator
 
     estimator = last_step(model)
     check_is_fitted(estimator)
-    check_figure(fig)
     if not hasattr(estimator, "n_components_posterior_"):
         raise TypeError(
             f"model is a {type(estimator).__name__}, which has no n_components_posterior_; a model with a "
             "posterior over the number of topics is allowed (give the part of a pipeline that ends in it)."
         )
-    if fig is None:
-        fig = plt.figure(figsize=(2 * PLOT_WIDTH, PLOT_HEIGHT), layout="constrained")
-    posterior, trace = fig.subplots(1, 2)
+    axes = panels(fig, (1, 2), (2 * PLOT_WIDTH, PLOT_HEIGHT))
+    posterior, trace = axes
     numbers = np.arange(1, len(estimator.n_components_posterior_) + 1)
     posterior.bar(numbers, estimator.n_components_posterior_, width=1.0, edgecolor="white", linewidth=0.5)
     posterior.set_xlabel("number of topics")
@@ -242,32 +239,7 @@ def plot_n_components(model: object, *, fig: Figure | SubFigure | None = None) -
     trace.set_ylim(0, len(numbers) + 0.5)
     trace.set_xlabel("tokens seen")
     trace.set_ylabel("most probable number")
-    for ax in (posterior, trace):
-        ax.spines[["top", "right"]].set_visible(False)
-    return fig
-
-
-def check_figure(fig):
-    """Raise TypeError if `fig` is not a figure."""
-    if fig is not None and not hasattr(fig, "subplots"):
-        raise TypeError(
-            f"fig is a {type(fig).__name__}; a matplotlib Figure, a SubFigure or None is allowed."
-        )
-
-
-def _check_topics(topics, n_components):
-    if topics is None:
-        return np.arange(n_components)
-    chosen = np.asarray(topics)
-    if (
-        chosen.ndim != 1
-        or chosen.size == 0
-        or chosen.dtype.kind not in "iu"
-        or chosen.min() < 0
-        or chosen.max() >= n_components
-    ):
-        raise ValueError(f"topics={topics!r}; a list of numbers from 0 to {n_components - 1} is allowed.")
-    return chosen
+    return axes
 
 
 def _kept_scores(model):

@@ -9,10 +9,12 @@ from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
+from sktopic._estimators._topic_names import joined
+from sktopic._runtime._axes import one_axes, width_of
 from sktopic._runtime._compat import validate_params
 from sktopic._runtime._optional import import_pyplot
 from sktopic._typing import FloatArray
-from sktopic.inspection._tables import shortened, top_words, topic_labels
+from sktopic.inspection._tables import label_of, shortened, top_words, topic_labels
 from sktopic.metrics._comparison import COMPARISON, METRICS, word_profiles
 
 if TYPE_CHECKING:
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 
 # Number of words per topic that 'average_jaccard' compares, as in match_topics.
 N_COMPARED = 10
-# Inches: height of a row, margin around the rows, width of a dendrogram without labels, width of a character.
-ROW_HEIGHT, MARGIN, TREE_WIDTH, CHARACTER_WIDTH = 0.2, 0.7, 4.0, 0.085
+# Inches: height of a row, margin around the rows, width of a dendrogram without labels.
+ROW_HEIGHT, MARGIN, TREE_WIDTH = 0.2, 0.7, 4.0
 
 
 @validate_params({"metric": COMPARISON["metric"]})
@@ -114,20 +116,18 @@ def plot_topic_dendrogram(
     ['Topic 0: apple', 'Topic 1: plum', 'Topic 2: pear']
     >>> plt.close(ax.figure)
     """
-    plt = import_pyplot()
+    import_pyplot()
     from matplotlib.collections import LineCollection
 
     joined = _joined(topic_similarity(model_or_components, metric=metric))
     labels = _labels(model_or_components, feature_names, n_words)
-    if ax is None:
-        size = TREE_WIDTH + _width(labels), MARGIN + ROW_HEIGHT * len(labels)
-        ax = plt.figure(figsize=size, layout="constrained").subplots()
+    ax = one_axes(ax, (TREE_WIDTH + width_of(labels), MARGIN + ROW_HEIGHT * len(labels)))
     ax.add_collection(LineCollection(_brackets(joined), colors="C0", linewidths=1))
     ax.set_xlim(0, 1.05 * max(joined[-1, 2], 1e-9))
     _set_labels(ax.yaxis, labels, leaves_list(joined))
     ax.set_ylim(len(labels) - 0.5, -0.5)
     ax.set_xlabel("distance")
-    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.spines["left"].set_visible(False)
     return ax
 
 
@@ -175,13 +175,11 @@ def plot_topic_similarity(
     3
     >>> plt.close(ax.figure)
     """
-    plt = import_pyplot()
     similarity = topic_similarity(model_or_components, metric=metric)
     order = leaves_list(_joined(similarity))
     labels = _labels(model_or_components, feature_names, n_words)
-    if ax is None:
-        height = MARGIN + ROW_HEIGHT * len(labels)
-        ax = plt.figure(figsize=(height + 1 + _width(labels), height), layout="constrained").subplots()
+    height = MARGIN + ROW_HEIGHT * len(labels)
+    ax = one_axes(ax, (height + 1 + width_of(labels), height))
     shown = similarity[np.ix_(order, order)]
     others = shown[~np.eye(len(shown), dtype=bool)]
     image = ax.imshow(shown, vmin=0, vmax=others.max() or 1.0, cmap="Blues", aspect="auto")
@@ -196,12 +194,7 @@ def plot_topic_similarity(
 def _labels(model_or_components, feature_names, n_words):
     words = top_words(model_or_components, feature_names, n_words=n_words)
     names = topic_labels(model_or_components, len(words))
-    return [f"{shortened(name)}: {', '.join(map(shortened, some))}" for name, some in zip(names, words)]
-
-
-def _width(labels):
-    """Return the width in inches that a figure reserves for labels."""
-    return max(2.0, CHARACTER_WIDTH * max(map(len, labels)))
+    return [label_of(name, joined(map(shortened, some))) for name, some in zip(names, words)]
 
 
 def _set_labels(axis, labels, order):

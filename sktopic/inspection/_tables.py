@@ -20,16 +20,19 @@ from sktopic._estimators._plug_in import (
     shown_words,
 )
 from sktopic._estimators._topic_model import TopicModel
+from sktopic._estimators._topic_names import default_label, handles, joined, topic_numbers
 from sktopic._runtime._arrays import largest
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._surrogates import shown
 from sktopic._typing import FloatArray, FloatingArray, IntArray
 
+# Number of words that stand for a topic beside its name.
+N_LABEL_WORDS = 3
 # Maximum length of a name or word in a plot: long words such as addresses would fill it.
 MOST_CHARACTERS = 40
 
 
-def name_topics(model: object, names: Sequence[str] | Mapping[int, str]) -> None:
+def name_topics(model: object, names: Sequence[str] | Mapping[Any, str]) -> None:
     """Give topics names that appear in feature names, tables and plots.
 
     Read more on the guide page "Look at topics".
@@ -38,9 +41,9 @@ def name_topics(model: object, names: Sequence[str] | Mapping[int, str]) -> None
     ----------
     model : fitted estimator
         A model of this library, or a pipeline or search that ends in one. It is changed in place.
-    names : sequence of str of shape (n_components,), or dict of {int: str}
-        One name per topic, or a dict from topic numbers to names; other topics keep their names. To remove
-        a name, pass the default name from ``get_feature_names_out``, such as "onlineemlda3" for topic 3.
+    names : sequence of str of shape (n_components,), or dict of {int or str: str}
+        One name per topic, or a dict from topic numbers (or present names) to names; other topics keep their
+        names. To remove a name, pass the default name, such as "onlineemlda3" for topic 3.
 
     Raises
     ------
@@ -50,8 +53,14 @@ def name_topics(model: object, names: Sequence[str] | Mapping[int, str]) -> None
         If the model is not from this library, or if names are not strings, empty, not distinct, or do not
         belong to its topics. The old names are kept.
 
+    See Also
+    --------
+    plot_topics : Functions with a parameter ``topics`` take these names instead of numbers.
+
     Notes
     -----
+    - Functions and methods that take topics, such as ``model.drop_topics(["left"])``, take names or numbers.
+      Unnamed topics can be called as in tables ("Topic 3") or as in ``get_feature_names_out``.
     - The names appear in ``model.topic_names_``, ``get_feature_names_out`` and the columns of
       ``set_output(transform="pandas")``.
     - ``partial_fit``, ``save``, pickles and copies keep the names, also if the numbers of topics change. The
@@ -68,6 +77,8 @@ def name_topics(model: object, names: Sequence[str] | Mapping[int, str]) -> None
     >>> name_topics(lda, {0: "left", 3: "top"})
     >>> lda.topic_names_
     array(['left', 'onlineemlda1', 'onlineemlda2', 'top'], dtype=object)
+    >>> lda.merge_topics([["left", "top"]]).n_components_
+    3
     """
     estimator = last_step(model)
     if not isinstance(estimator, TopicModel):
@@ -80,8 +91,55 @@ def name_topics(model: object, names: Sequence[str] | Mapping[int, str]) -> None
 
 def topic_labels(model_or_components, n_components):
     """Return the given names of topics, and "Topic 0" and so on for the others, list of str."""
-    names = getattr(last_step(model_or_components), "_given_topic_names", dict)()
-    return [names.get(topic, f"Topic {topic}") for topic in range(n_components)]
+    names = _given_names(model_or_components)
+    return [names.get(topic, default_label(topic)) for topic in range(n_components)]
+
+
+def _given_names(model_or_components):
+    return getattr(last_step(model_or_components), "_given_topic_names", dict)()
+
+
+def handles_of_topics(model_or_components, n_components):
+    """Return the names by which topics can be chosen (see `handles`)."""
+    prefix = type(last_step(model_or_components)).__name__.lower()
+    return handles(_given_names(model_or_components), n_components, prefix)
+
+
+def names_in_table(table):
+    """Return the names by which the topics of a table can be chosen (see `handles`), in ascending order."""
+    return {int(topic): (name,) for topic, name in sorted(set(zip(table["topic"], table["name"])))}
+
+
+def chosen_topics(topics, names):
+    """Return topics to plot, given by number or name, as a list of int; all if topics is None.
+
+    names : dict of tuples of str by the number of a topic, as `handles_of_topics` returns
+    """
+    chosen = list(names) if topics is None else topic_numbers(topics, names)
+    if not chosen:
+        raise ValueError(f"topics={topics!r} is invalid: must have at least one topic.")
+    return chosen
+
+
+def check_table(table, columns, source):
+    """Raise TypeError if a table lacks columns; source: the function that returns such tables."""
+    missing = [name for name in columns if name not in getattr(table, "columns", ())]
+    if missing:
+        raise TypeError(
+            f"the table is a {type(table).__name__} without columns {joined(missing)}; a table returned by "
+            f"{source} is allowed."
+        )
+
+
+def label_of(name, words):
+    """Return how plots call a topic: by its name and its first words, as one string."""
+    return f"{shortened(name)}: {words}"
+
+
+def label_words(model_or_components):
+    """Return the first words of each topic, an object array of str (n_components,)."""
+    words = top_words(model_or_components, n_words=N_LABEL_WORDS)
+    return np.array([joined(some) for some in words], dtype=object)
 
 
 def shortened(label):

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, stdtrit
 
 from sktopic._runtime._arrays import row_blocks
+from sktopic._runtime._axes import panels
 from sktopic._runtime._compat import Interval, validate_params
-from sktopic._runtime._optional import import_pandas, import_pyplot
-from sktopic.inspection._plots import check_figure
-from sktopic.inspection._tables import infer_documents, shortened, topic_labels
+from sktopic._runtime._optional import import_pandas
+from sktopic._typing import TopicsLike
+from sktopic.inspection._tables import (
+    check_table,
+    chosen_topics,
+    infer_documents,
+    label_words,
+    names_in_table,
+    shortened,
+    topic_labels,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from pandas import DataFrame
 
 # Size of a panel, in inches.
-PANEL_WIDTH, PANEL_HEIGHT = 2.6, 1.5
-# Upper end of the axis relative to the largest share. Intervals are cut off there.
-MOST_ABOVE = 1.5
-COLUMNS = ("period", "topic", "name", "share", "standard_error", "low", "high", "n_documents")
+PANEL_WIDTH, PANEL_HEIGHT = 2.6, 1.7
+COLUMNS = ("period", "topic", "name", "words", "share", "standard_error", "low", "high", "n_documents")
 
 
 @validate_params({"confidence_level": [Interval(Real, 0, 1, closed="neither")]})
@@ -65,6 +71,7 @@ def topics_over_time(
         - period: date of the period, or the integer;
         - topic: number of the topic;
         - name: name given by `name_topics`, or "Topic 0" and so on;
+        - words: the three most probable words, separated by commas;
         - share: share of the topic in the tokens of the period; shares sum to one over topics;
         - standard_error: standard error of the share;
         - low, high: confidence interval;
@@ -126,6 +133,7 @@ def topics_over_time(
         "period": periods[kept].repeat(n_components),
         "topic": np.tile(np.arange(n_components), len(kept)),
         "name": np.tile(np.array(topic_labels(model, n_components), dtype=object), len(kept)),
+        "words": np.tile(label_words(model), len(kept)),
         **{name: table.ravel() for name, table in tables.items()},
         "n_documents": n_documents.repeat(n_components),
     }
@@ -136,20 +144,20 @@ def topics_over_time(
 def plot_topics_over_time(
     table: DataFrame,
     *,
-    topics: Sequence[int] | None = None,
+    topics: TopicsLike | None = None,
     n_columns: int = 4,
     fig: Figure | SubFigure | None = None,
-) -> Figure | SubFigure:
+) -> NDArray[np.object_]:
     """Plot the shares of topics over time with confidence intervals, one panel per topic.
 
-    Each panel has its own scale, starting at zero.
+    Each panel has its own scale, starting at zero. Its title is the name of the topic and its first words.
 
     Parameters
     ----------
     table : DataFrame
         Table returned by `topics_over_time`.
-    topics : array-like of int, default=None
-        Topics to plot, in this order. If None, all topics.
+    topics : iterable of int or str, default=None
+        Topics to plot, by number or by the name in the table, in this order. If None, all topics.
     n_columns : int, default=4
         Number of panels per row.
     fig : matplotlib Figure or SubFigure, default=None
@@ -157,13 +165,15 @@ def plot_topics_over_time(
 
     Returns
     -------
-    fig : matplotlib Figure or SubFigure
-        With one axes per topic.
+    axes : ndarray of matplotlib Axes of shape (n_topics,)
+        One per topic. ``axes[0].figure`` is their figure.
 
     Raises
     ------
     ImportError
         If matplotlib is not installed: ``pip install sktopic[plot]``.
+    TypeError, ValueError
+        If the table lacks columns, or a topic is unknown.
 
     Examples
     --------
@@ -173,37 +183,25 @@ def plot_topics_over_time(
     >>> from sktopic.lda import OnlineEMLDA
     >>> X = make_bars(100, random_state=0).data
     >>> lda = OnlineEMLDA(n_components=10, random_state=0).fit(X)
-    >>> fig = plot_topics_over_time(topics_over_time(lda, X, [2001] * 40 + [2002] * 60))
-    >>> fig.axes[0].get_title(loc="left")
-    'Topic 0'
-    >>> plt.close(fig)
+    >>> axes = plot_topics_over_time(topics_over_time(lda, X, [2001] * 40 + [2002] * 60))
+    >>> axes.shape
+    (10,)
+    >>> plt.close(axes[0].figure)
     """
-    plt = import_pyplot()
-    check_figure(fig)
-    missing = [name for name in COLUMNS if name not in getattr(table, "columns", ())]
-    if missing:
-        raise TypeError(
-            f"table is a {type(table).__name__} without columns {', '.join(missing)}; a table of "
-            "topics_over_time is allowed."
-        )
-    by_topic = dict(list(table.groupby("topic")))
-    topics = list(by_topic) if topics is None else topics
-    chosen = list(topics) if np.iterable(topics) else []
-    if not chosen or not by_topic.keys() >= set(chosen):
-        raise ValueError(f"topics={topics!r}; some of the numbers in the table are allowed.")
+    check_table(table, COLUMNS, "topics_over_time")
+    chosen = chosen_topics(topics, names_in_table(table))
     n_columns = min(n_columns, len(chosen))
     n_rows = -(-len(chosen) // n_columns)
-    if fig is None:
-        size = PANEL_WIDTH * n_columns, PANEL_HEIGHT * n_rows
-        fig = plt.figure(figsize=size, layout="constrained")
-    panels = fig.subplots(n_rows, n_columns, squeeze=False, sharex=True).ravel()
-    for panel, topic in zip(panels, chosen):
-        _plot_shares(panel, by_topic[topic])
-    for panel in panels[max(0, len(chosen) - n_columns) : len(chosen)]:
-        panel.tick_params(labelbottom=True)  # the lowest panel of its column
-    for panel in panels[len(chosen) :]:
-        panel.remove()
-    return fig
+    size = PANEL_WIDTH * n_columns, PANEL_HEIGHT * n_rows
+    places = panels(fig, (n_rows, n_columns), size, sharex=True)
+    axes, empty = np.split(places, [len(chosen)])
+    for ax, topic in zip(axes, chosen):
+        _plot_shares(ax, table[table["topic"] == topic])
+    for ax in axes[-n_columns:]:
+        ax.tick_params(labelbottom=True)  # the lowest panel of its column
+    for ax in empty:
+        ax.remove()
+    return axes
 
 
 def _plot_shares(panel, rows):
@@ -214,10 +212,10 @@ def _plot_shares(panel, rows):
     periods = rows["period"].to_numpy()
     panel.fill_between(periods, rows["low"], rows["high"], alpha=0.25, linewidth=0)
     panel.plot(periods, rows["share"], marker=".", markersize=4, linewidth=1)
-    # Wide intervals from few documents do not set the scale; they are cut off.
-    most = min(rows[["share", "high"]].max(axis=None), MOST_ABOVE * rows["share"].max())
-    panel.set_ylim(0, 1.05 * most or None)
-    panel.set_title(shortened(rows["name"].iloc[0]), fontsize="medium", loc="left", parse_math=False)
+    panel.set_ylim(0, 1.05 * rows[["share", "high"]].max(axis=None) or None)
+    first = rows.iloc[0]
+    title = f"{shortened(first['name'])}\n{shortened(first['words'])}"
+    panel.set_title(title, fontsize="small", loc="left", parse_math=False)
     panel.yaxis.set_major_locator(MaxNLocator(2))
     panel.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g}%"))
     integers = periods.dtype.kind in "iu"
@@ -225,7 +223,6 @@ def _plot_shares(panel, rows):
         MaxNLocator(3, integer=True) if integers else AutoDateLocator(minticks=2, maxticks=4)
     )
     panel.tick_params(labelsize="x-small")
-    panel.spines[["top", "right"]].set_visible(False)
 
 
 def shares_of_periods(lengths, proportions, codes, confidence_level):

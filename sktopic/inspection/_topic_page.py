@@ -36,6 +36,10 @@ def draw_topics(fig, words, weights, titles, n_columns, *, parse_math, resize):
         Whether dollar signs in titles delimit mathematics.
     resize : bool
         Whether to resize the figure so that texts do not overlap.
+
+    Returns
+    -------
+    ax : matplotlib Axes
     """
     # A layout engine reserves space for the title of a figure.
     ax = fig.subplots() if fig.get_layout_engine() else fig.add_axes((0, 0, 1, 1))
@@ -89,6 +93,7 @@ def draw_topics(fig, words, weights, titles, n_columns, *, parse_math, resize):
             word.set_position((zero[topic] - WORD_GAP, middle))
         for number, x in zip(numbers[topic], (zero[topic], longest[topic])):
             number.set_position((x, axis[topic] + NUMBER_GAP))
+    return ax
 
 
 def _text(ax, text, parse_math=False, **style):

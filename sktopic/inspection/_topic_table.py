@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._plug_in import last_step, plug_in_topics, shown_words
+from sktopic._estimators._topic_names import joined
 from sktopic._runtime._arrays import largest
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._optional import import_pandas
@@ -55,7 +56,7 @@ def topic_table(
     feature_names : array-like of str of shape (n_features,), default=None
         Words of the columns, as in `top_words`.
     n_words : int, default=10
-        Number of words in each list and in the coherence, at most the vocabulary size.
+        Number of words in each column and in the coherence, at most the vocabulary size.
     n_documents : int, default=3
         Number of typical documents per topic, at most the number of documents with words.
     relevance_weight : float, default=0.6
@@ -72,12 +73,16 @@ def topic_table(
         - name: name given by `name_topics`, or "Topic 0" and so on;
         - share: share of the topic in the tokens of X; sums to one. Needs X;
         - n_documents: number of documents in which the topic is the largest. Needs X;
-        - words: list of the most probable words;
-        - relevant_words: list of the most relevant words. Needs X;
-        - frex_words: list of the words that are both frequent and exclusive;
+        - words: most probable words, separated by commas;
+        - relevant_words: most relevant words. Needs X;
+        - frex_words: words that are both frequent and exclusive;
         - coherence: NPMI of the most probable words over the documents, as in `sktopic.metrics.coherence`.
           Needs X;
-        - typical_documents: list of the rows of X with the largest proportions of the topic. Needs X.
+        - typical_documents: rows of X with the largest proportions of the topic, separated by commas. Needs
+          X.
+
+        Entries are numbers and strings, also in files of ``to_csv``. `top_words` and `top_documents` return
+        arrays.
 
     Raises
     ------
@@ -88,7 +93,7 @@ def topic_table(
 
     See Also
     --------
-    top_words, top_documents : Return such lists as arrays, with their weights.
+    top_words, top_documents : Return words and documents as arrays, with their weights.
     topics_over_time : Compute shares of topics in each period.
 
     Notes
@@ -130,8 +135,8 @@ def topic_table(
     table = {
         "topic": np.arange(n_components),
         "name": topic_labels(model, n_components),
-        "words": _lists(names[largest(components, n_words)]),
-        "frex_words": _lists(names[largest_frex(components, frex_weight, n_words)]),
+        "words": list(map(joined, names[largest(components, n_words)])),
+        "frex_words": list(map(joined, names[largest_frex(components, frex_weight, n_words)])),
     }
     if X is None:
         return pandas.DataFrame(table)
@@ -141,12 +146,13 @@ def topic_table(
     tokens = documents.lengths[with_words] @ theta
     share = tokens / tokens.sum()
     relevant = most_relevant(components, share, relevance_weight, n_words)
+    typical = typical_documents(documents.lengths, documents.proportions, n_documents)
     of_documents = {
         "share": share,
         "n_documents": np.bincount(theta.argmax(axis=1), minlength=n_components),
-        "relevant_words": _lists(names[relevant]),
+        "relevant_words": list(map(joined, names[relevant])),
         "coherence": coherence(last_step(model), documents.counts, n_words=n_words, per_topic=True),
-        "typical_documents": _lists(typical_documents(documents.lengths, documents.proportions, n_documents)),
+        "typical_documents": list(map(joined, typical)),
     }
     order = ["topic", "name", "share", "n_documents", "words", "relevant_words", "frex_words", "coherence"]
     return pandas.DataFrame({**table, **of_documents})[[*order, "typical_documents"]]
@@ -207,8 +213,3 @@ def _largest_frex(frequency, exclusivity, weight, n):
 def _ranks(values, ordered):
     """How many of the values in ascending order are not larger than each of some."""
     return np.searchsorted(ordered, values, side="right")
-
-
-def _lists(array):
-    """Return the rows of an array as entries of a column."""
-    return [row.tolist() for row in array]

@@ -330,7 +330,7 @@ def check_readable(error):
 # Strategies
 
 
-topics = st.lists(st.sampled_from([0, 1, 2, 5, -1]), max_size=3)
+topics = st.lists(st.sampled_from([0, 1, 2, 5, -1, "first"]), max_size=3)
 WORDS = ["w1", "\ud800", "\0", "", "a b"]
 NAMES = [{0: "first"}, {1: "\ud800", 0: "\0"}, ["a", "b", "c"], {9: "x"}, {}, ""]
 # What is called, and with what; None: parameters of the estimator.

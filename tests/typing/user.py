@@ -11,7 +11,7 @@ from sktopic.datasets import iter_uci, make_bars, open_corpus, read_ldac, save_c
 from sktopic.distributed import local_update, merge_updates, start_model
 from sktopic.features import align_features, grow_vocabulary
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP
-from sktopic.inspection import explore, plot_topics, top_documents, top_words
+from sktopic.inspection import explore, name_topics, plot_topics, top_documents, top_words
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
 from sktopic.metrics import coherence, document_completion, left_to_right, stability
 from sktopic.model_selection import topic_number_curve
@@ -44,7 +44,8 @@ words: NDArray[np.object_] = top_words(lda, ["word"] * 25, n_words=5)
 words, weights = top_words(lda, n_words=5, return_weights=True)
 documents, shares = top_documents(lda, X)
 explore(lda, X, texts=["text"] * 100, groups=np.arange(100) % 2, word_of=str.lower).save("topics.html")
-figure = plot_topics(lda, topics=[0, 1], titles=["first", "second"])
+axes = plot_topics(lda, topics=[0, "Topic 1"], titles=["first", "second"])
+name_topics(lda, {0: "orbits"})
 print(coherence(lda, X), document_completion(lda, X), left_to_right(lda, X, random_state=None))
 print(stability(models), sktopic.metrics.topic_diversity(lda), sktopic.__version__)
 curve = topic_number_curve(
@@ -52,7 +53,7 @@ curve = topic_number_curve(
 )
 chosen: int = curve.one_standard_error
 lda.set_feature_names(["word"] * 25).add_features(["orbit", "nasa"]).merge_topics(
-    [[0, 1], [2, 3]]
+    [["orbits", 1], [2, 3]]
 ).drop_topics([4]).freeze_topics([0])
 again = OnlineEMLDA(n_components=10, components_init=topics).fit(align_features(dense, lda, unknown="drop"))
 lda.save("topics.zip")
