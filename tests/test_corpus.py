@@ -468,7 +468,7 @@ def test_errors_of_text_files_name_lines_of_later_blocks(tmp_path, monkeypatch):
     for text, message in (
         (
             "3\n2\n3\n1 1 1\n3 1 1\n2 2 1\n",
-            "file, line 6: document 2 after later ones; files that are not sorted",
+            "file, line 6: document 2 after later ones; use read_uci",
         ),
         ("3\n2\n3\n1 1 1\n3 1 1\n", "file is truncated: it ends after 2 of the 3 entries"),
         ("3\n2\n2\n1 1 1\n3 1 1\n3 2 1\n", "file, line 6: the header announces 2 entries"),

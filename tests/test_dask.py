@@ -187,7 +187,7 @@ def test_names_of_words_are_those_of_the_corpus_and_not_sent_to_tasks(tmp_path):
     assert not hasattr(model._in_tasks(model.estimator_, _cluster.Here()), "feature_names_in_")
     assert list(model.partial_fit(corpus).estimator_.feature_names_in_) == names
     other = save_corpus(tmp_path / "other", X[:500], feature_names=names[::-1])
-    with pytest.raises(ValueError, match="X has 'w24' in column 0, where the topics have 'w0'"):
+    with pytest.raises(ValueError, match="X has 'w24' in column 0, but the topics have 'w0'"):
         model.partial_fit(other)
     assert list(model.fit(other).estimator_.feature_names_in_) == names[::-1]
 
