@@ -189,6 +189,9 @@ def test_names_of_words_are_those_of_the_corpus_and_not_sent_to_tasks(tmp_path):
     other = save_corpus(tmp_path / "other", X[:500], feature_names=names[::-1])
     with pytest.raises(ValueError, match="X has 'w24' in column 0, but the topics have 'w0'"):
         model.partial_fit(other)
+    for read in (model.transform, model.score):
+        with pytest.raises(ValueError, match="X has 'w24' in column 0"):
+            read(other)
     assert list(model.fit(other).estimator_.feature_names_in_) == names[::-1]
 
 

@@ -509,7 +509,7 @@ def test_uci_without_entries(tmp_path):
         (b"2\n3\n2147483647\n1 1 1\n", "ends after 1 of the 2147483647 entries"),
         (b"2\n3\n2147483648\n1 1 1\n", r"line 3: 2147483648 entries, must be in 0\.\.2147483647"),
         (b"2\n3\n1\n1 1 1\n2 2 1\n", "line 5: the header announces 1 entries, but there are more"),
-        (b"2\n3\n2\n1 1 2147483647\n1 1 1\n", r"in document 1 add up to 2147483648, at most"),
+        (b"2\n3\n2\n1 1 2147483647\n1 1 1\n", r"in document 1 add up to 2147483648; at most"),
     ],
 )
 @pytest.mark.parametrize("block_bytes", [4, 1 << 24])

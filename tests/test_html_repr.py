@@ -12,6 +12,7 @@ from sktopic.lda import OnlineEMLDA
 
 
 def with_page(name):
+    assert name == "sktopic"
     message = Message()
     message["Project-URL"] = "Source, https://source.invalid"
     message["Project-URL"] = "Documentation, https://docs.invalid/stable"

@@ -82,7 +82,7 @@ def _has_posterior(model):
 def _page_address():
     """Return the address of an estimator's page, with fields for scikit-learn, or "" if unknown."""
     try:
-        urls = metadata(__package__).get_all("Project-URL", [])
+        urls = metadata("sktopic").get_all("Project-URL", [])
     except PackageNotFoundError:  # used from where it was built
         return ""
     pages = dict(entry.split(", ", 1) for entry in urls).get("Documentation")
@@ -216,8 +216,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         owner = type(self).__name__
         with explaining(X, owner, None if reset else self.n_features_in_):
             options = {"accept_sparse": "csr", "dtype": COUNT_TYPES, "ensure_all_finite": False}
-            # scikit-learn would warn of each matrix, which cannot have names.
-            model = self if reset or hasattr(X, "columns") else without_names(self)
+            # scikit-learn would warn of each sparse matrix, which cannot have names.
+            model = without_names(self) if sp.issparse(X) and not reset else self
             X = validate_data(model, X, reset=reset, **options)
         X = as_documents(X)
         check_counts(X, owner)

@@ -1,5 +1,6 @@
 """The Dirichlet prior of topics: a number, or a matrix, kept as a number and the entries that differ."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -173,7 +174,12 @@ def is_matrix(value):
 
 
 def check_topic_word_prior(value, n_components):
-    """Raise ValueError for a topic_word_prior that is a matrix, but not of Dirichlet parameters."""
+    """Raise an error for a topic_word_prior that is neither a number nor Dirichlet parameters."""
+    if isinstance(value, Mapping):
+        raise TypeError(
+            f"topic_word_prior is a {type(value).__name__}; must be a number or a matrix. "
+            "sktopic.seeding.seed_prior(groups, feature_names, n_components) makes a matrix from seed words."
+        )
     if is_matrix(value):
         _as_matrix(value, n_components, None)
 

@@ -244,6 +244,7 @@ class DaskTopicModel(BaseEstimator):
             memory, an ndarray, computed in this process.
         """
         check_is_fitted(self)
+        check_names_of(X, self.estimator_)
         if is_matrix(X):
             return self.estimator_.transform(X)
         return lazy_proportions(
@@ -271,6 +272,7 @@ class DaskTopicModel(BaseEstimator):
             If X has no documents, or a block is not a valid count matrix.
         """
         check_is_fitted(self)
+        check_names_of(X, self.estimator_)
         if is_matrix(X):
             return self.estimator_.score(X)
         with closing(tasks_of(self.client)) as tasks:

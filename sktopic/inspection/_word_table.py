@@ -93,9 +93,10 @@ def word_topic_table(
         counts = canonical_counts(documents.matrix())
         return counts, *inference.word_topics(counts, n_topics, workers, progress)
 
+    estimator = estimator._read()  # others may train the model meanwhile
     counts, topics, probabilities = estimator._answer(X, word_topics, "word_topics")
     words = shown_words(model, feature_names, counts.shape[1])
-    names = np.array(topic_labels(model, estimator.n_components_), dtype=object)
+    names = np.array(topic_labels(estimator, estimator.n_components_), dtype=object)
     columns = {
         "document": np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr)),
         "word": words[counts.indices],

@@ -1,5 +1,7 @@
 """Criteria for the number of topics that need no held-out documents."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import svdvals
@@ -17,7 +19,7 @@ def arun_2010(model_or_components: object, X: object, *, proportions: ArrayLike)
 
     Known as ``Arun_2010`` in pycisTopic and ``Arun2010`` in ldatuning.
 
-    Read more in :doc:`/guide/single_cells`.
+    Read more on the guide page "Single cells".
 
     Parameters
     ----------
@@ -87,7 +89,7 @@ def cao_juan_2009(model_or_components: object) -> float:
 
     Known as ``Cao_Juan_2009`` in pycisTopic and ``CaoJuan2009`` in ldatuning.
 
-    Read more in :doc:`/guide/single_cells`.
+    Read more on the guide page "Single cells".
 
     Parameters
     ----------

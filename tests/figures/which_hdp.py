@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .tables import first, rows, span
+from .tables import first, rows
 
 PAGE = "doc/research/hdp.rst"
 
@@ -32,14 +32,6 @@ def topics_of_moves(corpus):
     (found,) = rows("hdp_topics_agreement", corpus, "HybridHDP, moves")
     scores = [f"{float(found[name]):.3f}" for name in ("lowest score", "highest")]
     return [found["fewest topics that hold 99 %"], found["most"], *scores]
-
-
-def moves_against_none():
-    """What they gain against as many topics, and how many times as long they take: the least and the most."""
-    table = rows("hdp_topics_beside")
-    gains = [float(first(row["score less that with so many given"])) for row in table]
-    times = [float(row["seconds over its seconds"]) for row in table]
-    return [*span(gains, 3), *span(times, 1)]
 
 
 def bounds_of_numbers():
