@@ -398,7 +398,7 @@ def test_progress_of_blocks_is_shown(monkeypatch):
     monkeypatch.setattr("sys.stderr", log := io.StringIO())
     clone(MODEL).set_params(verbose=1).fit(BLOCKS).partial_fit(iter(BLOCKS))
     of_fit, of_partial_fit, _ = log.getvalue().split("\n")
-    assert "epoch 1/1: 100%|" in of_fit
+    assert "pass 1/1: 100%|" in of_fit
     assert "5.00k/5.00k [" in of_partial_fit
 
 

@@ -364,7 +364,7 @@ def test_plot_scores_draws_what_a_model_keeps(bars, plt):
     ax = plot_scores(stopping, labels="EM")
     np.testing.assert_array_equal(ax.lines[0].get_xdata(), np.arange(1, stopping.n_iter_ + 1))
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), stopping.validation_scores_)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("epoch", "held-out nats per word")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("pass", "held-out nats per word")
 
     sampler = CollapsedGibbsLDA(4, max_iter=20, evaluate_every=5, random_state=0)
     ax = plot_scores(make_pipeline(sampler).fit(bars))

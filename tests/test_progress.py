@@ -53,7 +53,7 @@ def test_a_terminal_shows_a_bar(terminal):
     model = OnlineEMLDA(max_iter=2, batch_size=10, early_stopping=True, verbose=1, random_state=0).fit(BARS)
     assert terminal.getvalue().count("\r") > 10
     last, end = screen(terminal.getvalue())
-    assert last.startswith("OnlineEMLDA epoch 2/2: 100%|") and end == ""
+    assert last.startswith("OnlineEMLDA pass 2/2: 100%|") and end == ""
     assert f"| 00:00<00:00, score {model.validation_scores_[-1]:.4f}, " in last
     assert last.endswith(" documents/s")
     assert not tqdm._instances
@@ -65,8 +65,8 @@ def test_passes_that_are_repeated_count_as_more_work(terminal):
     model = DirectAssignmentHDP(60, max_iter=2, batch_size=50, verbose=1, random_state=0).fit(bars)
     assert model.n_iter_ > 2
     frames = terminal.getvalue().split("\r")
-    assert [frame for frame in frames if frame.startswith("DirectAssignmentHDP epoch 3:  ")]
-    assert screen(frames[-1])[0].startswith(f"DirectAssignmentHDP epoch {model.n_iter_}: 100%|")
+    assert [frame for frame in frames if frame.startswith("DirectAssignmentHDP pass 3:  ")]
+    assert screen(frames[-1])[0].startswith(f"DirectAssignmentHDP pass {model.n_iter_}: 100%|")
 
 
 def test_bars_are_closed_when_work_is_interrupted(terminal):

@@ -157,7 +157,7 @@ def begin_passes(run: Run, documents, passes: Passes, evaluate: Callable | None)
     """Note how many documents there are to pass over."""
     run.training.state = changed(run.training.state, corpus_size=documents.total_weight())
     n_samples = documents.n_documents * passes.max_iter
-    run.monitor.begin(n_samples, evaluate, ("epoch", passes.max_iter))
+    run.monitor.begin(n_samples, evaluate, ("pass", passes.max_iter))
 
 
 def pass_minibatches(run: Run, documents, passes: Passes, tasks: FitTasks, epoch, earlier_share=0.0):

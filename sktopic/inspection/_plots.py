@@ -123,7 +123,7 @@ def plot_scores(
     ----------
     samples_seen : array-like of shape (n_points,), one such array for each curve, or fitted estimator
         Number of documents seen at each score, counted again in each pass. For an estimator (or pipeline or
-        search), its own scores are plotted: ``validation_scores_`` against epochs (with
+        search), its own scores are plotted: ``validation_scores_`` against passes (with
         ``early_stopping=True``), or ``log_likelihood_`` of a batch sampler against sweeps.
     scores : array-like of shape (n_points,), or one such array for each curve, default=None
         Held-out scores, in nats per word. Curves may differ in length. If None, the scores of the estimator.
@@ -250,7 +250,7 @@ def _kept_scores(model):
     check_is_fitted(estimator)
     scores = getattr(estimator, "validation_scores_", ())
     if len(scores):
-        return np.arange(1, len(scores) + 1), scores, "epoch", "held-out nats per word"
+        return np.arange(1, len(scores) + 1), scores, "pass", "held-out nats per word"
     trace = getattr(estimator, "log_likelihood_", ())
     if len(trace):
         sweeps = estimator.evaluate_every * np.arange(1, len(trace) + 1)

@@ -12,12 +12,12 @@ def percentages(question):
 
 SENTENCES = [
     (
-        "contain the true slope in {} percent of cases from means and {} percent from draws.",
+        "Proportions as the response: {} percent from means, {} percent from draws.",
         percentages,
         "proportion as response",
     ),
     (
-        "predictors, this coverage is {} percent from means and {} percent from draws",
+        "Proportions as predictors: {} percent from means, {} percent from draws.",
         percentages,
         "proportion as predictor",
     ),
