@@ -234,6 +234,18 @@ def test_texts_are_marked_by_the_tokens_of_the_vectorizer(vectorizer, texts, fou
     assert marked_words(explore(pipe, texts, texts=texts)) == (found, None)
 
 
+@pytest.mark.parametrize("with_vectorizer", [True, False])
+@pytest.mark.parametrize(
+    ("n_characters", "found"), [(11, ["under"]), (12, ["under"]), (19, ["under", "understanding"]), (0, [])]
+)
+def test_a_word_that_the_page_cuts_is_not_marked(with_vectorizer, n_characters, found):
+    texts = ["under understanding under"]
+    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(n_components=2, max_iter=1, random_state=0)).fit(texts)
+    model, X = (pipe, texts) if with_vectorizer else (pipe[-1], pipe[0].transform(texts))
+    names = pipe[0].get_feature_names_out()
+    assert marked_words(explore(model, X, names, texts, n_characters=n_characters))[0] == [found]
+
+
 def test_what_cannot_be_marked_is_said():
     texts = ["new york", "york of old"]
     tokens = [["new", "york"], ["York", "old"]]

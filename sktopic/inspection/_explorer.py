@@ -247,7 +247,7 @@ def explore(
     if texts is None:
         entries = with_words(found, expected, len(kept))
     else:
-        find, spelled, reason = text_marker(model, X, names, word_of)
+        find, spelled, reason = text_marker(model, X, names, word_of, n_characters)
         entries = with_texts(found, texts, n_characters, spelled, find)
         if not any(entry["marks"] for entry in entries):
             unmarked = reason

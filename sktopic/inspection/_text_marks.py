@@ -1,8 +1,10 @@
 """Places of counted words in texts: by the tokens of a vectorizer, or by the names of words."""
 
 import copy
+import math
 import re
 from functools import cache, partial
+from itertools import takewhile
 
 from sklearn.pipeline import Pipeline
 
@@ -19,7 +21,7 @@ OVERLAP = "Words are not marked: the vectorizer counts runs of characters (analy
 NOT_FOUND = "Words are not marked: none of the counted words was found in these texts."
 
 
-def text_marker(model, X, names, word_of):
+def text_marker(model, X, names, word_of, end):
     """Return how to find the counted words in texts.
 
     Parameters
@@ -31,6 +33,8 @@ def text_marker(model, X, names, word_of):
     word_of : function or None
         Function that maps a word in a text to its name. If None, the first step of a pipeline does so if it
         is a vectorizer.
+    end : int
+        Number of characters of a text in which words may begin.
 
     Returns
     -------
@@ -45,7 +49,7 @@ def text_marker(model, X, names, word_of):
     vectorizer = _vectorizer(model) if word_of is None and _are_texts(X) else None
     known = column_names(model)
     if vectorizer is None or known is None:
-        return partial(find_words, word_of=word_of or str.lower), names, NOT_FOUND
+        return partial(find_words, word_of=word_of or str.lower, end=end), names, NOT_FOUND
     if not callable(vectorizer.analyzer) and vectorizer.analyzer != "word":
         return None, known, OVERLAP.format(vectorizer.analyzer)
     longest = 1 if callable(vectorizer.analyzer) else vectorizer.ngram_range[1]
@@ -55,7 +59,7 @@ def text_marker(model, X, names, word_of):
     analyzer = single.build_analyzer()
     analyze = cache(lambda text: [str(token) for token in analyzer(text)])
     places_in = cache(partial(token_places, analyze=analyze))
-    return partial(find_tokens, places_in=places_in, longest=longest), known, NOT_FOUND
+    return partial(find_tokens, places_in=places_in, longest=longest, end=end), known, NOT_FOUND
 
 
 def _vectorizer(model):
@@ -73,7 +77,7 @@ def _are_texts(X):
     return isinstance(first, str | bytes) or hasattr(first, "__fspath__") or hasattr(first, "read")
 
 
-def find_words(text, features, word_of):
+def find_words(text, features, word_of, end=math.inf):
     """Yield (start, end, feature) of the features that occur in a text, from left to right.
 
     A feature of several words matches these words in sequence. The longest of the features that begin at the
@@ -86,6 +90,8 @@ def find_words(text, features, word_of):
         Names to find.
     word_of : function
         Maps a word of the text to its name, if the features do not contain the word itself.
+    end : int, default=inf
+        Number of characters of the text in which words may begin.
     """
     by_first = {}
     for feature in features:
@@ -94,7 +100,7 @@ def find_words(text, features, word_of):
             by_first.setdefault(pieces[0], []).append((pieces, feature))
     for candidates in by_first.values():
         candidates.sort(key=lambda candidate: len(candidate[0]), reverse=True)
-    found = list(_PIECE.finditer(text))
+    found = list(_beginning(_PIECE, text, end))
     as_written = [match[0] for match in found]
     as_called = [word_of(piece) for piece in as_written]
     i = 0
@@ -110,7 +116,7 @@ def find_words(text, features, word_of):
         i += n or 1
 
 
-def find_tokens(text, features, places_in, longest=1):
+def find_tokens(text, features, places_in, longest=1, end=math.inf):
     """Yield (start, end, feature) of the tokens of a vectorizer that are features, from left to right.
 
     Parameters
@@ -121,10 +127,12 @@ def find_tokens(text, features, places_in, longest=1):
         Returns the tokens in a part of a text without white space, as `token_places`.
     longest : int, default=1
         Maximum number of consecutive tokens in a feature, joined by spaces. The longest are taken.
+    end : int, default=inf
+        Number of characters of the text in which a part without white space may begin.
     """
     places = [
         (chunk.start() + start, chunk.start() + end, token)
-        for chunk in _CHUNK.finditer(text)
+        for chunk in _beginning(_CHUNK, text, end)
         for start, end, token in places_in(chunk[0])
     ]
     i = 0
@@ -168,6 +176,11 @@ def _in_order(text, tokens):
             at = start + len(token)
             is_whole = not _inside_word(text, start) and not _inside_word(text, at)
             yield start, at, token, is_whole
+
+
+def _beginning(pattern, text, end):
+    """Return the matches that begin in the first characters of a text, an iterator."""
+    return takewhile(lambda match: match.start() < end, pattern.finditer(text))
 
 
 def _inside_word(text, at):
