@@ -203,6 +203,7 @@ def stems(text):
 
 CHINESE = ["我爱北京的公园。我去🎉上海", "上海的公园,北京"]
 SEGMENTED = [["我", "爱", "北京", "公园", "我", "去", "上海"], ["上海", "公园", "北京"]]
+MARKUP = ["<a cat> A cat sat <a dog>", "the dog <the cat> sat"]
 ENGLISH = ["Ponies running: the Pony-rides", "Runs of a (pony)"]
 
 
@@ -226,6 +227,12 @@ ENGLISH = ["Ponies running: the Pony-rides", "Runs of a (pony)"]
             ["Café of York", "The cafes"],
             [["Café of York"], ["The cafes"]],
         ),
+        (
+            CountVectorizer(preprocessor=lambda text: re.sub("<.*?>", "", text).lower()),
+            MARKUP,
+            [["cat", "sat"], ["the", "dog", "sat"]],
+        ),
+        (CountVectorizer(token_pattern=r"[a-z][a-z ]*"), ["red cat. sun", "cat"], [["sun"], ["cat"]]),
         (CountVectorizer(token_pattern=r"\S+"), ["C++ don't", "#tag"], [["C++", "don't"], ["#tag"]]),
     ],
 )
@@ -253,6 +260,10 @@ def test_what_cannot_be_marked_is_said():
     pipe = make_pipeline(CountVectorizer(analyzer="char_wb", ngram_range=(2, 3)), lda).fit(texts)
     marked, reason = marked_words(explore(pipe, texts, texts=texts))
     assert marked == [[], []] and "runs of characters (analyzer='char_wb')" in reason
+    pipe = make_pipeline(CountVectorizer(token_pattern=r"[^,]+"), lda).fit(["new york,old york", "york"])
+    phrases = ["new york", "old york"]
+    marked, reason = marked_words(explore(pipe, phrases, texts=phrases))
+    assert marked == [[], []] and "only words that depend on text beyond a space" in reason
     # Documents that are tokens already: the words are found in the texts by their names.
     pipe = make_pipeline(CountVectorizer(analyzer=lambda document: document), lda).fit(tokens)
     assert marked_words(explore(pipe, tokens, texts=texts)) == ([["new", "york"], ["old"]], None)

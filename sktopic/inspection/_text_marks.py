@@ -3,6 +3,7 @@
 import copy
 import math
 import re
+from difflib import SequenceMatcher
 from functools import cache, partial
 from itertools import takewhile
 
@@ -18,6 +19,10 @@ _CHUNK = re.compile(r"\S+")
 _RUN = re.compile(r"\w+")
 
 OVERLAP = "Words are not marked: the vectorizer counts runs of characters (analyzer={!r}), which overlap."
+ACROSS_SPACES = (
+    "Words are not marked: the vectorizer finds no words in these texts, or only words that depend on text "
+    "beyond a space (see its preprocessor and token_pattern)."
+)
 NOT_FOUND = "Words are not marked: none of the counted words was found in these texts."
 
 
@@ -57,9 +62,13 @@ def text_marker(model, X, names, word_of, end):
     single = copy.copy(vectorizer)
     single.input, single.ngram_range = "content", (1, 1)
     analyzer = single.build_analyzer()
-    analyze = cache(lambda text: [str(token) for token in analyzer(text)])
-    places_in = cache(partial(token_places, analyze=analyze))
-    return partial(find_tokens, places_in=places_in, longest=longest, end=end), known, NOT_FOUND
+
+    def analyze(text):
+        return [str(token) for token in analyzer(text)]
+
+    places_in = cache(partial(token_places, analyze=cache(analyze)))
+    find = partial(find_tokens, places_in=places_in, analyze=analyze, longest=longest, end=end)
+    return find, known, ACROSS_SPACES
 
 
 def _vectorizer(model):
@@ -116,7 +125,7 @@ def find_words(text, features, word_of, end=math.inf):
         i += n or 1
 
 
-def find_tokens(text, features, places_in, longest=1, end=math.inf):
+def find_tokens(text, features, places_in, analyze, longest=1, end=math.inf):
     """Yield (start, end, feature) of the tokens of a vectorizer that are features, from left to right.
 
     Parameters
@@ -125,6 +134,8 @@ def find_tokens(text, features, places_in, longest=1, end=math.inf):
     features : container of str
     places_in : function
         Returns the tokens in a part of a text without white space, as `token_places`.
+    analyze : function
+        Returns the tokens of a whole text. Tokens of a part that are not among these are left out.
     longest : int, default=1
         Maximum number of consecutive tokens in a feature, joined by spaces. The longest are taken.
     end : int, default=inf
@@ -135,6 +146,7 @@ def find_tokens(text, features, places_in, longest=1, end=math.inf):
         for chunk in _beginning(_CHUNK, text, end)
         for start, end, token in places_in(chunk[0])
     ]
+    places = _agreeing(places, analyze(text))
     i = 0
     while i < len(places):
         for n in range(min(longest, len(places) - i), 0, -1):
@@ -162,6 +174,16 @@ def token_places(text, analyze):
             found = [(0, len(run[0]), tokens[0], True)]
         places += [(run.start() + start, run.start() + end, token) for start, end, token, _ in found]
     return places
+
+
+def _agreeing(places, tokens):
+    """Return the places whose tokens are also tokens of the whole text, in the same order."""
+    found = [token for *_, token in places]
+    if found == tokens[: len(found)]:
+        return places
+    nearby = tokens[: 4 * len(found)]  # the time of a match is the product of the lengths
+    blocks = SequenceMatcher(None, found, nearby, autojunk=False).get_matching_blocks()
+    return [place for first, _, n in blocks for place in places[first : first + n]]
 
 
 def _in_order(text, tokens):
