@@ -272,8 +272,10 @@ def test_what_cannot_be_marked_is_said():
     X = vectorizer.fit_transform(CHINESE)
     model, names = lda.fit(X), vectorizer.get_feature_names_out()
     assert marked_words(explore(model, X, names, CHINESE)) == (SEGMENTED, None)
-    marked, reason = marked_words(explore(model, X, texts=CHINESE))
+    marked, reason = marked_words(explore(model, X, names, ["x0", "x1"]))
     assert marked == [[], []] and "none of the counted words was found" in reason
+    marked, reason = marked_words(explore(model, X, texts=["x0 x1 x2 x3 x4 x5 x6"] * 2))
+    assert marked == [[], []] and reason.endswith("no names of words: pass feature_names or a pipeline.")
 
 
 def test_small_corpora():

@@ -109,7 +109,7 @@ def with_texts(documents, texts, n_characters, spelled, find):
         if not isinstance(text, str):
             raise TypeError(f"texts has a {type(text).__name__} for document {entry['row']}; str is allowed.")
         text = text.strip()
-        topic_of = {str(name): int(topic) for name, topic in zip(spelled[words], topics)}
+        topic_of = {str(name): int(topic) for name, topic in zip(spelled[words], topics)} if find else {}
         entry["omitted"] = max(len(text) - n_characters, 0)
         entry["text"] = text[:n_characters]
         # Triples: length of the text before a word, length of the word, and its topic.

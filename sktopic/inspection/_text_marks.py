@@ -23,18 +23,19 @@ ACROSS_SPACES = (
     "Words are not marked: the vectorizer finds no words in these texts, or only words that depend on text "
     "beyond a space (see its preprocessor and token_pattern)."
 )
+NO_NAMES = "The model has no names of words: pass feature_names or a pipeline."
 NOT_FOUND = "Words are not marked: none of the counted words was found in these texts."
 
 
-def text_marker(model, X, names, word_of, end):
+def text_marker(model, X, feature_names, word_of, end):
     """Return how to find the counted words in texts.
 
     Parameters
     ----------
     model : fitted estimator
     X : input of the model
-    names : ndarray of str of shape (n_features,)
-        Words of the columns.
+    feature_names : ndarray of str of shape (n_features,) or None
+        Words of the columns; None if they are unknown.
     word_of : function or None
         Function that maps a word in a text to its name. If None, the first step of a pipeline does so if it
         is a vectorizer.
@@ -47,14 +48,16 @@ def text_marker(model, X, names, word_of, end):
         Function of a text and a container of words that yields (start, end, word), from left to right. None
         if words cannot be found.
     spelled : ndarray of str of shape (n_features,)
-        Words as `find` spells them.
+        Words as `find` spells them; None if they are unknown.
     reason : str
         Reason why no words are marked, if none are found.
     """
+    if feature_names is None:
+        return None, None, NO_NAMES
     vectorizer = _vectorizer(model) if word_of is None and _are_texts(X) else None
     known = column_names(model)
     if vectorizer is None or known is None:
-        return partial(find_words, word_of=word_of or str.lower, end=end), names, NOT_FOUND
+        return partial(find_words, word_of=word_of or str.lower, end=end), feature_names, NOT_FOUND
     if not callable(vectorizer.analyzer) and vectorizer.analyzer != "word":
         return None, known, OVERLAP.format(vectorizer.analyzer)
     longest = 1 if callable(vectorizer.analyzer) else vectorizer.ngram_range[1]
