@@ -247,7 +247,8 @@ def test_texts_are_marked_by_the_tokens_of_the_vectorizer(vectorizer, texts, fou
 )
 def test_a_word_that_the_page_cuts_is_not_marked(with_vectorizer, n_characters, found):
     texts = ["under understanding under"]
-    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(n_components=2, max_iter=1, random_state=0)).fit(texts)
+    lda = OnlineEMLDA(n_components=2, max_iter=1, random_state=0)
+    pipe = make_pipeline(CountVectorizer(), lda).fit(texts)
     model, X = (pipe, texts) if with_vectorizer else (pipe[-1], pipe[0].transform(texts))
     names = pipe[0].get_feature_names_out()
     assert marked_words(explore(model, X, names, texts, n_characters=n_characters))[0] == [found]

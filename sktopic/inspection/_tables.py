@@ -110,8 +110,8 @@ def names_in_table(table):
     missing = table.loc[table["name"].isna(), "topic"]
     if len(missing):
         raise ValueError(
-            f"name=nan of topic {missing.iloc[0]} is invalid: must be a str. pandas.read_csv reads names such "
-            "as 'NA' or 'null' as missing; pass it keep_default_na=False, na_values=['']."
+            f"name=nan of topic {missing.iloc[0]} is invalid: must be a str. pandas.read_csv reads names "
+            "such as 'NA' or 'null' as missing; pass it keep_default_na=False, na_values=['']."
         )
     return {int(topic): (name,) for topic, name in sorted(set(zip(table["topic"], table["name"])))}
 
