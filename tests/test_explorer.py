@@ -203,6 +203,7 @@ def stems(text):
 
 CHINESE = ["我爱北京的公园。我去🎉上海", "上海的公园,北京"]
 SEGMENTED = [["我", "爱", "北京", "公园", "我", "去", "上海"], ["上海", "公园", "北京"]]
+MARKUP = ["<a cat> A cat sat <a dog>", "the dog <the cat> sat"]
 ENGLISH = ["Ponies running: the Pony-rides", "Runs of a (pony)"]
 
 
@@ -226,12 +227,31 @@ ENGLISH = ["Ponies running: the Pony-rides", "Runs of a (pony)"]
             ["Café of York", "The cafes"],
             [["Café of York"], ["The cafes"]],
         ),
+        (
+            CountVectorizer(preprocessor=lambda text: re.sub("<.*?>", "", text).lower()),
+            MARKUP,
+            [["cat", "sat"], ["the", "dog", "sat"]],
+        ),
+        (CountVectorizer(token_pattern=r"[a-z][a-z ]*"), ["red cat. sun", "cat"], [["sun"], ["cat"]]),
         (CountVectorizer(token_pattern=r"\S+"), ["C++ don't", "#tag"], [["C++", "don't"], ["#tag"]]),
     ],
 )
 def test_texts_are_marked_by_the_tokens_of_the_vectorizer(vectorizer, texts, found):
     pipe = make_pipeline(vectorizer, OnlineEMLDA(n_components=2, max_iter=1, random_state=0)).fit(texts)
     assert marked_words(explore(pipe, texts, texts=texts)) == (found, None)
+
+
+@pytest.mark.parametrize("with_vectorizer", [True, False])
+@pytest.mark.parametrize(
+    ("n_characters", "found"), [(11, ["under"]), (12, ["under"]), (19, ["under", "understanding"]), (0, [])]
+)
+def test_a_word_that_the_page_cuts_is_not_marked(with_vectorizer, n_characters, found):
+    texts = ["under understanding under"]
+    lda = OnlineEMLDA(n_components=2, max_iter=1, random_state=0)
+    pipe = make_pipeline(CountVectorizer(), lda).fit(texts)
+    model, X = (pipe, texts) if with_vectorizer else (pipe[-1], pipe[0].transform(texts))
+    names = pipe[0].get_feature_names_out()
+    assert marked_words(explore(model, X, names, texts, n_characters=n_characters))[0] == [found]
 
 
 def test_what_cannot_be_marked_is_said():
@@ -241,6 +261,10 @@ def test_what_cannot_be_marked_is_said():
     pipe = make_pipeline(CountVectorizer(analyzer="char_wb", ngram_range=(2, 3)), lda).fit(texts)
     marked, reason = marked_words(explore(pipe, texts, texts=texts))
     assert marked == [[], []] and "runs of characters (analyzer='char_wb')" in reason
+    pipe = make_pipeline(CountVectorizer(token_pattern=r"[^,]+"), lda).fit(["new york,old york", "york"])
+    phrases = ["new york", "old york"]
+    marked, reason = marked_words(explore(pipe, phrases, texts=phrases))
+    assert marked == [[], []] and "only words that depend on text beyond a space" in reason
     # Documents that are tokens already: the words are found in the texts by their names.
     pipe = make_pipeline(CountVectorizer(analyzer=lambda document: document), lda).fit(tokens)
     assert marked_words(explore(pipe, tokens, texts=texts)) == ([["new", "york"], ["old"]], None)
@@ -249,8 +273,10 @@ def test_what_cannot_be_marked_is_said():
     X = vectorizer.fit_transform(CHINESE)
     model, names = lda.fit(X), vectorizer.get_feature_names_out()
     assert marked_words(explore(model, X, names, CHINESE)) == (SEGMENTED, None)
-    marked, reason = marked_words(explore(model, X, texts=CHINESE))
+    marked, reason = marked_words(explore(model, X, names, ["x0", "x1"]))
     assert marked == [[], []] and "none of the counted words was found" in reason
+    marked, reason = marked_words(explore(model, X, texts=["x0 x1 x2 x3 x4 x5 x6"] * 2))
+    assert marked == [[], []] and reason.endswith("no names of words: pass feature_names or a pipeline.")
 
 
 def test_small_corpora():

@@ -358,6 +358,29 @@ def test_notebooks_show_it_in_a_frame_of_its_own(show, full, chromium):
     page.close()
 
 
+@pytest.mark.parametrize(
+    ("dates", "first", "last"),
+    [
+        (["2015-01-01", "2018-01-01", "2018-07-01", "2018-10-01"], "2015-Q1", "2018-Q1"),
+        (["2015-01-01", "2018-01-01", "2018-02-01", "2018-03-01"], "2015-01", "2018-01"),
+        (["2015-01-01", "2018-01-01", "2019-01-01", "2020-01-01"], "2015", "2020"),
+        (["2015-01-01", "2015-01-02", "2018-07-01", "2018-07-03"], "2015-01-01", "2018-07-01"),
+    ],
+)
+@pytest.mark.parametrize("width", [1280, 400])
+def test_labels_of_periods_are_short_and_do_not_touch(show, bars, dates, first, last, width):
+    explorer = explore(bars.model, bars.X, dates=np.resize(dates, 120), groups=bars.groups)
+    page = show(explorer, viewport={"width": width, "height": 800})
+    labels = page.locator("#time .period")
+    expect(labels.first).to_have_text(first)
+    sides = "all => all.map((e) => [e.getBoundingClientRect().left, e.getBoundingClientRect().right])"
+    boxes = np.array(labels.evaluate_all(sides))
+    assert (boxes[1:, 0] - boxes[:-1, 1] >= 6).all()
+    svg = page.locator("#time svg").evaluate_all(sides)[0]
+    assert svg[0] <= boxes.min() and boxes.max() <= svg[1]
+    assert last in labels.all_text_contents()
+
+
 def test_the_smallest_page(show):
     model = OnlineEMLDA(n_components=1, random_state=0).fit([[3]])
     page = show(explore(model, [[2]], n_documents=0))

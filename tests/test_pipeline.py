@@ -9,10 +9,12 @@ from sklearn import config_context
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.parallel import Parallel, delayed
 
 from sktopic.datasets import load_docstrings, make_bars
 from sktopic.inspection import name_topics, top_words
@@ -129,6 +131,13 @@ def test_perplexity_is_refused_as_a_scorer(bars, scoring):
     assert np.isnan(search.cv_results_["mean_test_score"]).all()
     with pytest.raises(TypeError, match=advice):
         search.set_params(error_score="raise").fit(bars.data)
+
+
+def test_perplexity_is_refused_by_permutation_importance_and_not_in_a_parallel_loop(bars):
+    model, X = make_model().fit(bars.data), bars.data[:20].toarray()
+    with pytest.raises(TypeError, match="scoring=perplexity is invalid"):
+        permutation_importance(model, X, None, scoring=perplexity, n_repeats=1)
+    assert Parallel(2)(delayed(perplexity)(model, X) for _ in range(2)) == 2 * [perplexity(model, X)]
 
 
 @pytest.mark.parametrize("scoring", [neg_perplexity_scorer, document_completion, relative_score, coherence])

@@ -68,6 +68,23 @@ def test_arun_is_infinite_where_a_topic_has_no_tokens_or_no_singular_value():
     assert arun_2010(np.ones((3, 2)), np.ones((3, 2)), proportions=np.eye(3)) == math.inf
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_arun_is_infinite_for_dependent_topics_in_any_order_of_words(seed):
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, 9, size=(6, 30))
+    order = rng.permutation(30)
+    topics = rng.dirichlet(np.ones(30), size=3)
+    theta = rng.dirichlet(np.ones(3), size=6)
+    value = arun_2010(topics, counts, proportions=theta)
+    assert np.isfinite(value)
+    permuted = arun_2010(topics[:, order], counts[:, order], proportions=theta)
+    assert permuted == pytest.approx(value, rel=1e-9)
+    topics[2] = topics[0]
+    for dependent in topics, np.ones((3, 30)):
+        for columns in slice(None), order:
+            assert arun_2010(dependent[:, columns], counts[:, columns], proportions=theta) == math.inf
+
+
 def test_criteria_read_models_and_pipelines():
     texts = ["cat dog cat", "dog cat", "sun sky sky", "sky sun"]
     pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(2, random_state=0)).fit(texts)

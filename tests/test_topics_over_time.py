@@ -1,5 +1,6 @@
 """Shares of topics over time: their values, their intervals, and how dates are read."""
 
+import io
 import sys
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sktopic.datasets import make_bars
-from sktopic.inspection import plot_topics_over_time, top_words, topics_over_time
+from sktopic.inspection import name_topics, plot_topics_over_time, top_words, topics_over_time
 from sktopic.inspection._time import interval_of_share, share_of_tokens
 from sktopic.lda import OnlineEMLDA
 
@@ -140,6 +141,20 @@ def test_pipelines_read_texts():
     pipeline = make_pipeline(CountVectorizer(), OnlineEMLDA(n_components=2, random_state=0)).fit(texts)
     table = topics_over_time(pipeline, texts, [1, 1, 2, 2])
     assert_allclose(table.groupby("period")["share"].sum(), 1)
+
+
+@pytest.mark.parametrize("name", ["NA", "null"])
+def test_a_name_that_pandas_reads_as_missing_is_explained(bars, years, name):
+    pytest.importorskip("matplotlib").use("Agg")
+    lda = OnlineEMLDA(n_components=2, max_iter=1, random_state=0).fit(bars)
+    name_topics(lda, {1: name})
+    file = io.StringIO(topics_over_time(lda, bars, years).to_csv(index=False))
+    with pytest.raises(ValueError, match=r"name=nan of topic 1 is invalid: .* keep_default_na=False"):
+        plot_topics_over_time(pd.read_csv(file))
+    file.seek(0)
+    table = pd.read_csv(file, keep_default_na=False, na_values=[""])
+    ax = plot_topics_over_time(table, topics=[name])[0]
+    assert ax.get_title(loc="left").startswith(f"{name}\n")
 
 
 def test_plot_has_a_panel_for_each_topic(bars, lda, years):

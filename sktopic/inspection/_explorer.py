@@ -192,8 +192,8 @@ def explore(
       half the average size are left out. If the vocabulary has one word, it opens on the largest topic.
     - The name of a topic is the one given by `name_topics`, or else its three most relevant words. Labels on
       the map are left out if they would cover a circle or another label. Point at a circle to see its name.
-    - No words are marked if a vectorizer counts runs of characters, or if no counted word is found in the
-      texts. The page then shows the reason.
+    - No words are marked if the model has no names of words, if a vectorizer counts runs of characters, or if
+      no counted word is found in the texts. The page then shows the reason.
     - The relevance of word w in topic k is lambda log p(w|k) + (1 - lambda) log(p(w|k) / p(w)). p(w) is the
       mean of the topics, weighted by their shares of tokens. A slider sets lambda.
     - The map approximates the Hellinger distances of `topic_similarity` by metric multidimensional scaling.
@@ -224,7 +224,8 @@ def explore(
     """
     components = plug_in_topics(model).components()
     documents = infer_documents(model, X)
-    names = word_names(column_names(model), feature_names, components.shape[1])
+    known = column_names(model)
+    names = word_names(known, feature_names, components.shape[1])
     labels = topic_labels(model, len(components))
     lengths, proportions = documents.lengths, documents.proportions
     if proportions.shape[1] != len(components):
@@ -247,7 +248,8 @@ def explore(
     if texts is None:
         entries = with_words(found, expected, len(kept))
     else:
-        find, spelled, reason = text_marker(model, X, names, word_of)
+        is_named = known is not None or feature_names is not None
+        find, spelled, reason = text_marker(model, X, names if is_named else None, word_of, n_characters)
         entries = with_texts(found, texts, n_characters, spelled, find)
         if not any(entry["marks"] for entry in entries):
             unmarked = reason

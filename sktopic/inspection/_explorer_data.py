@@ -101,7 +101,7 @@ def with_words(documents, expected, n_documents):
 def with_texts(documents, texts, n_characters, spelled, find):
     """Return the data of documents with texts: the beginning of the text, and the positions of words.
 
-    spelled, find : as `text_marker` returns them
+    spelled, find : as `text_marker` returns them for this n_characters
     """
     entries = []
     for entry, words, _, topics in documents:
@@ -109,12 +109,14 @@ def with_texts(documents, texts, n_characters, spelled, find):
         if not isinstance(text, str):
             raise TypeError(f"texts has a {type(text).__name__} for document {entry['row']}; str is allowed.")
         text = text.strip()
-        topic_of = {str(name): int(topic) for name, topic in zip(spelled[words], topics)}
+        topic_of = {str(name): int(topic) for name, topic in zip(spelled[words], topics)} if find else {}
         entry["omitted"] = max(len(text) - n_characters, 0)
-        entry["text"] = text = text[:n_characters]
+        entry["text"] = text[:n_characters]
         # Triples: length of the text before a word, length of the word, and its topic.
         entry["marks"], end = [], 0
         for start, stop, feature in find(text, topic_of) if find else ():
+            if stop > n_characters:  # the end of the text on the page would be another word
+                break
             entry["marks"] += units(text[end:start]), units(text[start:stop]), topic_of[feature]
             end = stop
         entries.append(entry)

@@ -107,6 +107,12 @@ def handles_of_topics(model_or_components, n_components):
 
 def names_in_table(table):
     """Return the names by which the topics of a table can be chosen (see `handles`), in ascending order."""
+    missing = table.loc[table["name"].isna(), "topic"]
+    if len(missing):
+        raise ValueError(
+            f"name=nan of topic {missing.iloc[0]} is invalid: must be a str. pandas.read_csv reads names "
+            "such as 'NA' or 'null' as missing; pass it keep_default_na=False, na_values=['']."
+        )
     return {int(topic): (name,) for topic, name in sorted(set(zip(table["topic"], table["name"])))}
 
 

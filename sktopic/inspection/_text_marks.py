@@ -1,8 +1,11 @@
 """Places of counted words in texts: by the tokens of a vectorizer, or by the names of words."""
 
 import copy
+import math
 import re
+from difflib import SequenceMatcher
 from functools import cache, partial
+from itertools import takewhile
 
 from sklearn.pipeline import Pipeline
 
@@ -16,21 +19,28 @@ _CHUNK = re.compile(r"\S+")
 _RUN = re.compile(r"\w+")
 
 OVERLAP = "Words are not marked: the vectorizer counts runs of characters (analyzer={!r}), which overlap."
+ACROSS_SPACES = (
+    "Words are not marked: the vectorizer finds no words in these texts, or only words that depend on text "
+    "beyond a space (see its preprocessor and token_pattern)."
+)
+NO_NAMES = "The model has no names of words: pass feature_names or a pipeline."
 NOT_FOUND = "Words are not marked: none of the counted words was found in these texts."
 
 
-def text_marker(model, X, names, word_of):
+def text_marker(model, X, feature_names, word_of, end):
     """Return how to find the counted words in texts.
 
     Parameters
     ----------
     model : fitted estimator
     X : input of the model
-    names : ndarray of str of shape (n_features,)
-        Words of the columns.
+    feature_names : ndarray of str of shape (n_features,) or None
+        Words of the columns; None if they are unknown.
     word_of : function or None
         Function that maps a word in a text to its name. If None, the first step of a pipeline does so if it
         is a vectorizer.
+    end : int
+        Number of characters of a text in which words may begin.
 
     Returns
     -------
@@ -38,14 +48,16 @@ def text_marker(model, X, names, word_of):
         Function of a text and a container of words that yields (start, end, word), from left to right. None
         if words cannot be found.
     spelled : ndarray of str of shape (n_features,)
-        Words as `find` spells them.
+        Words as `find` spells them; None if they are unknown.
     reason : str
         Reason why no words are marked, if none are found.
     """
+    if feature_names is None:
+        return None, None, NO_NAMES
     vectorizer = _vectorizer(model) if word_of is None and _are_texts(X) else None
     known = column_names(model)
     if vectorizer is None or known is None:
-        return partial(find_words, word_of=word_of or str.lower), names, NOT_FOUND
+        return partial(find_words, word_of=word_of or str.lower, end=end), feature_names, NOT_FOUND
     if not callable(vectorizer.analyzer) and vectorizer.analyzer != "word":
         return None, known, OVERLAP.format(vectorizer.analyzer)
     longest = 1 if callable(vectorizer.analyzer) else vectorizer.ngram_range[1]
@@ -53,9 +65,13 @@ def text_marker(model, X, names, word_of):
     single = copy.copy(vectorizer)
     single.input, single.ngram_range = "content", (1, 1)
     analyzer = single.build_analyzer()
-    analyze = cache(lambda text: [str(token) for token in analyzer(text)])
-    places_in = cache(partial(token_places, analyze=analyze))
-    return partial(find_tokens, places_in=places_in, longest=longest), known, NOT_FOUND
+
+    def analyze(text):
+        return [str(token) for token in analyzer(text)]
+
+    places_in = cache(partial(token_places, analyze=cache(analyze)))
+    find = partial(find_tokens, places_in=places_in, analyze=analyze, longest=longest, end=end)
+    return find, known, ACROSS_SPACES
 
 
 def _vectorizer(model):
@@ -73,7 +89,7 @@ def _are_texts(X):
     return isinstance(first, str | bytes) or hasattr(first, "__fspath__") or hasattr(first, "read")
 
 
-def find_words(text, features, word_of):
+def find_words(text, features, word_of, end=math.inf):
     """Yield (start, end, feature) of the features that occur in a text, from left to right.
 
     A feature of several words matches these words in sequence. The longest of the features that begin at the
@@ -86,6 +102,8 @@ def find_words(text, features, word_of):
         Names to find.
     word_of : function
         Maps a word of the text to its name, if the features do not contain the word itself.
+    end : int, default=inf
+        Number of characters of the text in which words may begin.
     """
     by_first = {}
     for feature in features:
@@ -94,7 +112,7 @@ def find_words(text, features, word_of):
             by_first.setdefault(pieces[0], []).append((pieces, feature))
     for candidates in by_first.values():
         candidates.sort(key=lambda candidate: len(candidate[0]), reverse=True)
-    found = list(_PIECE.finditer(text))
+    found = list(_beginning(_PIECE, text, end))
     as_written = [match[0] for match in found]
     as_called = [word_of(piece) for piece in as_written]
     i = 0
@@ -110,7 +128,7 @@ def find_words(text, features, word_of):
         i += n or 1
 
 
-def find_tokens(text, features, places_in, longest=1):
+def find_tokens(text, features, places_in, analyze, longest=1, end=math.inf):
     """Yield (start, end, feature) of the tokens of a vectorizer that are features, from left to right.
 
     Parameters
@@ -119,14 +137,19 @@ def find_tokens(text, features, places_in, longest=1):
     features : container of str
     places_in : function
         Returns the tokens in a part of a text without white space, as `token_places`.
+    analyze : function
+        Returns the tokens of a whole text. Tokens of a part that are not among these are left out.
     longest : int, default=1
         Maximum number of consecutive tokens in a feature, joined by spaces. The longest are taken.
+    end : int, default=inf
+        Number of characters of the text in which a part without white space may begin.
     """
     places = [
         (chunk.start() + start, chunk.start() + end, token)
-        for chunk in _CHUNK.finditer(text)
+        for chunk in _beginning(_CHUNK, text, end)
         for start, end, token in places_in(chunk[0])
     ]
+    places = _agreeing(places, analyze(text))
     i = 0
     while i < len(places):
         for n in range(min(longest, len(places) - i), 0, -1):
@@ -156,6 +179,16 @@ def token_places(text, analyze):
     return places
 
 
+def _agreeing(places, tokens):
+    """Return the places whose tokens are also tokens of the whole text, in the same order."""
+    found = [token for *_, token in places]
+    if found == tokens[: len(found)]:
+        return places
+    nearby = tokens[: 4 * len(found)]  # the time of a match is the product of the lengths
+    blocks = SequenceMatcher(None, found, nearby, autojunk=False).get_matching_blocks()
+    return [place for first, _, n in blocks for place in places[first : first + n]]
+
+
 def _in_order(text, tokens):
     """Yield (start, end, token, whether it is a whole word) of the tokens that occur in this order."""
     at = 0
@@ -168,6 +201,11 @@ def _in_order(text, tokens):
             at = start + len(token)
             is_whole = not _inside_word(text, start) and not _inside_word(text, at)
             yield start, at, token, is_whole
+
+
+def _beginning(pattern, text, end):
+    """Return the matches that begin in the first characters of a text, an iterator."""
+    return takewhile(lambda match: match.start() < end, pattern.finditer(text))
 
 
 def _inside_word(text, at):

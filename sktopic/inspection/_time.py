@@ -173,7 +173,7 @@ def plot_topics_over_time(
     ImportError
         If matplotlib is not installed: ``pip install sktopic[plot]``.
     TypeError, ValueError
-        If the table lacks columns, or a topic is unknown.
+        If the table lacks columns or names of topics, or a topic is unknown.
 
     Examples
     --------

@@ -29,6 +29,8 @@ from sktopic._runtime._exact_sum import ExactSum
 from sktopic._runtime._parallel import Workers
 from sktopic._typing import FloatArray, RandomState
 
+# Modules of scikit-learn that call scorers.
+SCORING_MODULES = "sklearn.callback.", "sklearn.inspection.", "sklearn.metrics.", "sklearn.model_selection."
 # Keys of the random streams of the fold-in and of the particles.
 FOLD_IN_KEY = combine_keys(0, 0x666F6C64)
 PARTICLE_KEY = combine_keys(0, 0x70617274)
@@ -335,7 +337,8 @@ def perplexity(model_or_components: object, X: object, y: object = None, **optio
     Raises
     ------
     TypeError
-        If scikit-learn calls this function as a scorer: it would select the worst model.
+        If scikit-learn calls this function as a scorer: it would select the worst model. `GridSearchCV` turns
+        this error into a warning and NaN scores by default; with ``error_score="raise"`` it stops.
 
     See Also
     --------
@@ -350,7 +353,7 @@ def perplexity(model_or_components: object, X: object, y: object = None, **optio
     True
     """
     # A scorer has the same arguments, so only the caller tells.
-    if sys._getframe(1).f_globals.get("__name__", "").startswith("sklearn."):
+    if sys._getframe(1).f_globals.get("__name__", "").startswith(SCORING_MODULES):
         raise TypeError(
             "scoring=perplexity is invalid: lower perplexity is better, but scikit-learn selects the highest "
             "score. Give scoring=sktopic.metrics.neg_perplexity_scorer."

@@ -34,7 +34,8 @@ def arun_2010(model_or_components: object, X: object, *, proportions: ArrayLike)
     Returns
     -------
     divergence : float
-        At least 0. Infinite if a topic has no tokens, or if there are more topics than words.
+        At least 0. Infinite if a topic has no tokens, if there are more topics than words, or if topics are
+        linearly dependent, such as two equal topics.
 
     Raises
     ------
@@ -80,6 +81,8 @@ def arun_2010(model_or_components: object, X: object, *, proportions: ArrayLike)
         raise ValueError("X and proportions have no document with both words and proportions.")
     values = np.zeros(len(components))
     values[: components.shape[1]] = svdvals(components)  # descending
+    # Rounding errors stand for the zeros of linearly dependent topics.
+    values[values < np.finfo(np.float64).eps * max(components.shape) * values[0]] = 0.0
     first, second = values / values.sum(), np.sort(tokens)[::-1] / tokens.sum()
     return float(np.sum(rel_entr(first, second) + rel_entr(second, first)))
 

@@ -1,6 +1,7 @@
 // The share of the chosen topic over time and in groups.
 
 const PLOT_HEIGHT = 132;
+const LABEL_GAP = 8; // least distance of two labels of periods
 const SIDES = { left: 44, right: 10, top: 10, bottom: 24 };
 
 function showCourse() {
@@ -38,13 +39,27 @@ function showCourse() {
     const fact = `${names[i]}: ${percent(share)} of tokens, ${counted(documents[i], "document")}`;
     svg.append(svgElement("circle", { class: "point", cx: x(i), cy: y(share), r: 3 }, svgElement("title", {}, fact)));
   });
-  const nLabels = Math.max(2, Math.floor((width - SIDES.left) / (names[0].length > 4 ? 90 : 52)));
-  const every = Math.max(1, Math.ceil(names.length / nLabels));
-  for (let i = 0; i < names.length; i += every) {
-    const anchor = i === 0 ? "start" : x(i) > width - 40 ? "end" : "middle";
-    svg.append(svgElement("text", { class: "tick", x: x(i), y: PLOT_HEIGHT - 6, "text-anchor": anchor }, names[i]));
-  }
   plot.replaceChildren(svg);
+  let end = -Infinity;
+  for (const [i, label] of shortDates(names).entries()) {
+    if (x(i) < end + LABEL_GAP) continue;
+    const anchor = i === 0 ? "start" : x(i) > width - 40 ? "end" : "middle";
+    const text = svgElement("text", { class: "tick period", x: x(i), y: PLOT_HEIGHT - 6, "text-anchor": anchor }, label);
+    svg.append(text);
+    const box = text.getBBox(); // of an element of the page only
+    if (box.x < end + LABEL_GAP) text.remove();
+    else end = box.x + box.width;
+  }
+}
+
+// Dates as years, quarters or months if all of them begin one.
+function shortDates(names) {
+  const all = (pattern) => names.every((name) => pattern.test(name));
+  if (all(/^\d{4}-01-01$/)) return names.map((name) => name.slice(0, 4));
+  if (all(/^\d{4}-(01|04|07|10)-01$/)) {
+    return names.map((name) => `${name.slice(0, 4)}-Q${Math.ceil(Number(name.slice(5, 7)) / 3)}`);
+  }
+  return all(/^\d{4}-\d\d-01$/) ? names.map((name) => name.slice(0, 7)) : names;
 }
 
 // Wide intervals of a few documents do not set the scale; they are cut off.
