@@ -122,7 +122,7 @@ def grow_vocabulary(
         If the words of both steps differ, `texts` is empty, or the vectorizer has ``max_features``. Also if
         its ``max_df`` permits fewer texts than min_df demands.
     RuntimeError
-        If another thread is training the model.
+        If another thread is training the model, or the words of a step change while `texts` is read.
 
     See Also
     --------
@@ -149,21 +149,29 @@ def grow_vocabulary(
     array(['goal', 'match', 'moon', 'orbit', 'comet'], dtype=object)
     """
     vectorizer, model = _steps(pipeline)
-    known = vectorizer.get_feature_names_out()
     check_is_fitted(model)
-    if len(known) != model.n_features_in_:
+    known, names, n_features = before = _present_words(vectorizer, model)
+    if len(known) != n_features:
         raise ValueError(
             f"pipeline is invalid: its steps must have the same words, but the {type(vectorizer).__name__} "
-            f"has {len(known)} and the {type(model).__name__} {model.n_features_in_}."
+            f"has {len(known)} and the {type(model).__name__} {n_features}."
         )
-    known = checked_feature_names(known, len(known), "the vocabulary")
-    check_same_names(getattr(model, NAMES, None), known, "the vectorizer")
+    known = checked_feature_names(known, n_features, "the vocabulary")
+    check_same_names(names, known, "the vectorizer")
     words = _new_words(vectorizer, texts, min_df)
+
+    def check_unchanged():
+        if _present_words(vectorizer, model) != before:
+            raise RuntimeError(
+                "the words of the pipeline changed while texts was read, so nothing was added. Call "
+                "grow_vocabulary again, and change the pipeline in one thread at a time."
+            )
+
     if len(words):
         columns = {word: len(known) + i for i, word in enumerate(words)}
         vocabulary = {**vectorizer.vocabulary_, **columns}
         with uninterrupted():  # both change, or none
-            add_words(model, known, words)
+            add_words(model, known, words, check_unchanged)
             vectorizer.vocabulary_ = vocabulary
     return words
 
@@ -179,6 +187,12 @@ def _steps(pipeline):
         "CountVectorizer and a topic model. make_pipeline(vectorizer, model) joins fitted steps. Weights "
         "such as idf are unknown for new words."
     )
+
+
+def _present_words(vectorizer, model):
+    """Return the words of both steps, None for a model without names, and the number of words."""
+    names = np.asarray(getattr(model, NAMES, None), dtype=object).tolist()
+    return vectorizer.get_feature_names_out().tolist(), names, model.n_features_in_
 
 
 def _new_words(vectorizer, texts, min_df):

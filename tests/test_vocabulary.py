@@ -4,6 +4,7 @@ import copy
 import pickle
 import signal
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -428,6 +429,35 @@ def test_vectorizer_and_model_stay_the_same_if_the_model_cannot_grow():
         grow_vocabulary(pipeline, MORE)
     pipeline[-1].n_jobs = None
     assert states_of(pipeline) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda pipeline: grow_vocabulary(pipeline, ["alpha"]),
+        lambda pipeline: pipeline[-1].add_features(1),
+        lambda pipeline: pipeline[-1].set_feature_names(["a", "b", "c"]),
+        lambda pipeline: pipeline[0].fit(["near and far, the moon and the sun"]),
+    ],
+    ids=["both grow", "model grows", "model has names", "vectorizer is fitted"],
+)
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_words_that_change_while_texts_are_read(change, in_thread):
+    """Otherwise two words would get the same column, or names would be lost."""
+    pipeline, states = pipeline_of(), []
+
+    def texts():
+        yield "beta"
+        if in_thread:
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(change, pipeline).result()
+        else:
+            change(pipeline)
+        states.append(states_of(pipeline))
+
+    with pytest.raises(RuntimeError, match="words of the pipeline changed while texts was read, so nothing"):
+        grow_vocabulary(pipeline, texts())
+    assert [states_of(pipeline)] == states
 
 
 def test_stream_of_texts_with_new_words():

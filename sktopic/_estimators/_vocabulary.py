@@ -106,8 +106,12 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
 
 
 @trains
-def add_words(model, known, words):
-    """Do the same for a model whose present words are known, even if it has no names."""
+def add_words(model, known, words, check):
+    """Do the same for a model whose present words are known, even if it has no names.
+
+    check : function that raises an error if these are no longer its words
+    """
+    check()
     _grow(model, known, _new_names(words, known))
 
 
