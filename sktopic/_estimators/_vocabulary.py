@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from numbers import Integral
 from typing import TypeVar
 
@@ -12,12 +11,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sktopic._documents._corpus import Corpus
+from sktopic._documents._feature_names import check_distinct, check_same_names, listed
 from sktopic._estimators._concurrency import take_over, trains, updating
 from sktopic._runtime._attributes import set_attributes, twin
 
 NAMES = "feature_names_in_"
-# Names that an error message lists.
-LISTED = 5
 
 
 Model = TypeVar("Model", bound=BaseEstimator)
@@ -58,7 +56,7 @@ def set_feature_names(self: Model, names: ArrayLike) -> Model:
     check_is_fitted(self)
     with updating(self):  # add_features changes the number of words
         found = checked_feature_names(names, self.n_features_in_, "names")
-        _check_distinct(found, "names")
+        check_distinct(found, "names")
         setattr(self, NAMES, found)
     return self
 
@@ -154,7 +152,7 @@ def _new_names(features, known):
     present = set(known).intersection(names)
     if present:
         raise ValueError(f"the model already has these features: {listed(n for n in names if n in present)}.")
-    _check_distinct(names, "features")
+    check_distinct(names, "features")
     return np.array([str(name) for name in names], dtype=object)
 
 
@@ -169,19 +167,6 @@ def checked_feature_names(names, n_features, parameter=NAMES):
     if len(array) != n_features:
         raise ValueError(f"{parameter} has {len(array)} names, but there are {n_features!r:.40} features.")
     return array
-
-
-def check_same_names(names, others, whose):
-    """Raise ValueError if both names of columns are known and differ."""
-    if names is None or others is None or len(names) != len(others):
-        return
-    differ = np.flatnonzero(np.asarray(names) != np.asarray(others))
-    if len(differ):
-        i = differ[0]
-        raise ValueError(
-            f"{whose} has {others[i]!r} in column {i}, but the topics have {names[i]!r}; must be "
-            "the same words in the same order."
-        )
 
 
 def take_names_of(X, model):
@@ -201,16 +186,3 @@ def without_names(model):
     unnamed = twin(model)
     set_attributes(unnamed, {}, [NAMES])
     return unnamed
-
-
-def _check_distinct(names, parameter):
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise ValueError(f"{parameter} is invalid: must be distinct names. Repeated: {listed(twice)}.")
-
-
-def listed(names):
-    """Return the first names, for a message."""
-    names = [f"{name!r:.80}" for name in names]
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    return ", ".join(names[:LISTED]) + more
