@@ -155,8 +155,8 @@ def test_numbers_of_words_and_documents_have_to_agree(path):
     for blocks, names, ids, message in (
         ([X, X[:, :5]], None, None, r"block 1: X has 5 columns, but the blocks before have 7"),
         ([X], WORDS[:-1], None, r"block 0: X has 7 columns, but feature_names has 6"),
-        ([X], [WORDS], None, "feature_names are to be strings"),
-        ([X], range(7), None, "feature_names are to be strings"),
+        ([X], [WORDS], None, "feature_names is invalid: must be a list with one string"),
+        ([X], range(7), None, "feature_names is invalid: must be a list with one string"),
         (
             [X],
             [*WORDS[:-1], "a\ud800"],

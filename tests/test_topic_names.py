@@ -290,6 +290,27 @@ def test_topics_are_taken_by_number_and_by_name(lda, function):
     assert_array_equal(lda.topic_names_, names)
 
 
+def test_names_go_to_the_topics_that_a_series_gives(lda):
+    pd = pytest.importorskip("pandas")
+    name_topics(lda, pd.Series(NAMES)[::-1])
+    assert names_of(lda) == NAMES
+    name_topics(lda, pd.Series(NAMES[::-1]))
+    assert names_of(lda) == NAMES[::-1]
+    name_topics(lda, pd.Series(["new"], index=["left"]))
+    assert names_of(lda) == ["bottom", "top", "right", "new"]
+    with pytest.raises(ValueError, match="names has topic 1 twice"):
+        name_topics(lda, pd.Series(NAMES, index=[0, 1, 1, 2]))
+
+
+def test_names_without_order_are_refused(lda):
+    for names in (set(NAMES), frozenset(NAMES)):
+        with pytest.raises(TypeError, match=r"names is a (frozen)?set; must be a list with one"):
+            name_topics(lda, names)
+    assert not hasattr(lda, "topic_names_")
+    name_topics(lda, dict.fromkeys(NAMES).keys())
+    assert names_of(lda) == NAMES
+
+
 def test_columns_of_transform_are_names_to_choose_by(lda):
     pytest.importorskip("pandas")
     name_topics(lda, {1: "right"})

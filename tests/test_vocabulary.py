@@ -274,6 +274,7 @@ def test_words_are_named_and_nothing_else_changes(model):
         ("words", "names is invalid: must be a list with one string for each feature"),
         (set(NAMES), "names is invalid: must be a list with one string for each feature"),
         (dict.fromkeys(NAMES), "names is invalid: must be a list with one string for each feature"),
+        (pd.Series(NAMES)[::-1], "names is invalid: must have the order of the columns, but is a Series"),
         (None, "names is invalid: must be a list with one string for each feature"),
     ],
 )

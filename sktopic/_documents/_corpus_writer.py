@@ -47,7 +47,7 @@ from sktopic._documents._corpus import (
     files_of,
     index_type,
 )
-from sktopic._documents._feature_names import check_same_names, text_columns
+from sktopic._documents._feature_names import check_same_names, names_array, text_columns
 from sktopic._documents._matrices import (
     COUNT_TYPES,
     as_documents,
@@ -170,12 +170,7 @@ def _feature_names(X, names):
     """The words as an array of objects, or None."""
     if names is None and isinstance(X, Corpus):
         return X.feature_names
-    if names is None:
-        return None
-    names = np.array(names, dtype=object)
-    if names.ndim != 1 or not all(isinstance(name, str) for name in names):
-        raise ValueError("feature_names are to be strings, one for each word.")
-    return names
+    return None if names is None else names_array(names, "feature_names")
 
 
 # The target and the folder beside it

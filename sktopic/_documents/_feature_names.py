@@ -16,6 +16,30 @@ def text_columns(table):
     return np.asarray(columns, dtype=object)
 
 
+def names_array(names, parameter):
+    """Return names as an object array; ValueError unless they are a list of strings, one per column."""
+    if series_index(names) is not None:
+        raise ValueError(
+            f"{parameter} is invalid: must have the order of the columns, but is a Series with an index "
+            "other than 0, 1, 2 and so on. Its method to_list gives the order of its rows."
+        )
+    try:
+        array = np.array(names, dtype=object)
+    except ValueError:  # of sequences of different sizes
+        array = np.empty(())
+    if array.ndim != 1 or not all(isinstance(name, str) for name in array):
+        raise ValueError(f"{parameter} is invalid: must be a list with one string for each feature.")
+    return array
+
+
+def series_index(values):
+    """Return the index of a Series of pandas as a list, or None if it is 0, 1, 2 and so on."""
+    if not hasattr(values, "iloc"):
+        return None
+    index = list(values.index)
+    return None if index == list(range(len(index))) else index
+
+
 def check_same_names(names, others, whose, known="the topics have"):
     """Raise ValueError if both names of columns are known and differ."""
     if names is None or others is None or len(names) != len(others):

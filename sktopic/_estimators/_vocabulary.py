@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sktopic._documents._corpus import Corpus
-from sktopic._documents._feature_names import check_distinct, check_same_names, listed
+from sktopic._documents._feature_names import check_distinct, check_same_names, listed, names_array
 from sktopic._estimators._concurrency import take_over, trains, updating
 from sktopic._runtime._attributes import set_attributes, twin
 
@@ -44,7 +44,8 @@ def set_feature_names(self: Model, names: ArrayLike) -> Model:
     NotFittedError
         If the model is not fitted.
     ValueError
-        If names is not a list of different strings, one for each column.
+        If names is not a list of different strings, one for each column, or is a Series with an index other
+        than 0, 1, 2 and so on.
     RuntimeError
         If another thread is training this object.
 
@@ -158,12 +159,7 @@ def _new_names(features, known):
 
 def checked_feature_names(names, n_features, parameter=NAMES):
     """Return names as an object array; ValueError unless there is one string for each feature."""
-    try:
-        array = np.array(names, dtype=object)
-    except ValueError:  # of sequences of different sizes
-        array = np.empty(())
-    if array.ndim != 1 or not all(isinstance(name, str) for name in array):
-        raise ValueError(f"{parameter} is invalid: must be a list with one string for each feature.")
+    array = names_array(names, parameter)
     if len(array) != n_features:
         raise ValueError(f"{parameter} has {len(array)} names, but there are {n_features!r:.40} features.")
     return array

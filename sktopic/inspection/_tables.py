@@ -43,7 +43,8 @@ def name_topics(model: object, names: Sequence[str] | Mapping[Any, str]) -> None
         A model of this library, or a pipeline or search that ends in one. It is changed in place.
     names : sequence of str of shape (n_components,), or dict of {int or str: str}
         One name per topic, or a dict from topic numbers (or present names) to names; other topics keep their
-        names. To remove a name, pass the default name, such as "onlineemlda3" for topic 3.
+        names. The index of a pandas Series gives the topics if it is not 0, 1, 2 and so on.
+        To remove a name, pass the default name, such as "onlineemlda3" for topic 3.
 
     Raises
     ------
