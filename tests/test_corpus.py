@@ -156,6 +156,7 @@ def test_numbers_of_words_and_documents_have_to_agree(path):
         ([X, X[:, :5]], None, None, r"block 1: X has 5 columns, but the blocks before have 7"),
         ([X], WORDS[:-1], None, r"block 0: X has 7 columns, but feature_names has 6"),
         ([X], [WORDS], None, "feature_names is invalid: must be a list with one string"),
+        ([X], [*WORDS[:-1], "wörd 3"], None, "feature_names is invalid: must be distinct .*: 'wörd 3'"),
         ([X], range(7), None, "feature_names is invalid: must be a list with one string"),
         (
             [X],
@@ -427,6 +428,7 @@ def test_columns_of_data_frames_have_the_same_names(path):
         ([frame, other], None, "block 1: X has 'new' in column 3, but the blocks before have 'wörd 3'"),
         ([X, frame, other], None, "block 2: X has 'new' in column 3"),
         (moved, WORDS, "block 0: X has 'wörd 6' in column 0, but feature_names has 'wörd 0'"),
+        (frame[WORDS[:2] * 2], None, "(?s)block 0: .* 'wörd 1'"),
         ([X, moved], WORDS, "block 1: X has 'wörd 6' in column 0"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -19,6 +19,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, T
 from sklearn.pipeline import make_pipeline
 
 import sktopic
+from sktopic._documents import _feature_names
 from sktopic._estimators import _concurrency, _vocabulary
 from sktopic.datasets import make_bars, save_corpus
 from sktopic.features import align_features, grow_vocabulary
@@ -248,6 +249,21 @@ def test_names_of_a_corpus_are_those_of_the_model(cls, tmp_path):
     assert fingerprint(vars(model)) == before
     assert model.fit(other).feature_names_in_.tolist() == NAMES[::-1]
     assert not hasattr(model.fit(plain), "feature_names_in_")
+
+
+def test_corpus_with_repeated_words_is_refused(monkeypatch, tmp_path):
+    """Earlier versions wrote such files."""
+    with monkeypatch.context() as patch:
+        patch.setattr(_feature_names, "check_distinct", lambda *_: None)
+        corpus = save_corpus(tmp_path / "repeated", X, feature_names=[*NAMES[:-1], "word 3"])
+    for estimator in (OnlineEMLDA(n_components=3), CollapsedGibbsLDA(n_components=3)):
+        for train in (estimator.fit, estimator.partial_fit):
+            with pytest.raises(ValueError, match=r"feature_names of the corpus is invalid: .*: 'word 3'"):
+                train(corpus)
+            assert not hasattr(estimator, "n_features_in_")
+    with pytest.raises(ValueError, match="feature_names is invalid: must be distinct"):
+        save_corpus(tmp_path / "copy", corpus)
+    OnlineEMLDA(n_components=3).fit(save_corpus(tmp_path / "copy", corpus, NAMES))
 
 
 def test_words_are_named_and_nothing_else_changes(model):

@@ -47,7 +47,7 @@ from sktopic._documents._corpus import (
     files_of,
     index_type,
 )
-from sktopic._documents._feature_names import check_same_names, names_array, text_columns
+from sktopic._documents._feature_names import check_same_names, distinct_names, text_columns
 from sktopic._documents._matrices import (
     COUNT_TYPES,
     as_documents,
@@ -96,7 +96,7 @@ def save_corpus(
         rows, such as a dataset of h5py or a sparse one of anndata. Each block holds the next documents.
     feature_names : array-like of str of shape (n_features,), default=None
         The words. If None, the words of a corpus, or the column names of data frames if they are strings.
-        These must have the same words in the same order.
+        These must have the same words in the same order. Words must not repeat.
     doc_ids : iterable of str or of int, one for each document, default=None
         Names of the documents, read together with the blocks. If None, those of a corpus.
     overwrite : bool, default=False
@@ -149,7 +149,10 @@ def save_corpus(
     """
     path = real_path(path)
     _check_target(path, overwrite)
-    feature_names = _feature_names(X, feature_names)
+    if feature_names is None and isinstance(X, Corpus):
+        feature_names = X.feature_names
+    if feature_names is not None:
+        feature_names = distinct_names(feature_names, "feature_names")
     if doc_ids is None and isinstance(X, Corpus):
         doc_ids = X.doc_ids
     with _new_folder(path) as folder:
@@ -164,13 +167,6 @@ def save_corpus(
         Corpus(folder)  # raises if it cannot be opened, before it replaces another
         _publish(folder, path, overwrite)
     return Corpus(path)
-
-
-def _feature_names(X, names):
-    """The words as an array of objects, or None."""
-    if names is None and isinstance(X, Corpus):
-        return X.feature_names
-    return None if names is None else names_array(names, "feature_names")
 
 
 # The target and the folder beside it
@@ -359,8 +355,8 @@ class _Writer:
         elif n_features != self._n_features:
             raise ValueError(f"X has {n_features} columns, but {self._known} {self._n_features}.")
         check_same_names(self._feature_names, names, "X", self._known)
-        if self._feature_names is None:
-            self._feature_names = names
+        if self._feature_names is None and names is not None:
+            self._feature_names = distinct_names(names, "columns")
         ends = counts.indptr.astype(np.int64) + self._nnz
         index = index_type(self._nnz + counts.nnz)
         self._append("indptr", ends[1:] if "indptr" in self._arrays else ends, index)

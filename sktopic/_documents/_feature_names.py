@@ -32,6 +32,13 @@ def names_array(names, parameter):
     return array
 
 
+def distinct_names(names, parameter):
+    """Return names as names_array; ValueError also for repeated names."""
+    array = names_array(names, parameter)
+    check_distinct(array, parameter)
+    return array
+
+
 def series_index(values):
     """Return the index of a Series of pandas as a list, or None if it is 0, 1, 2 and so on."""
     if not hasattr(values, "iloc"):

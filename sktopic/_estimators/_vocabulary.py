@@ -11,7 +11,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sktopic._documents._corpus import Corpus
-from sktopic._documents._feature_names import check_distinct, check_same_names, listed, names_array
+from sktopic._documents._feature_names import (
+    check_distinct,
+    check_same_names,
+    distinct_names,
+    listed,
+    names_array,
+)
 from sktopic._estimators._concurrency import take_over, trains, updating
 from sktopic._runtime._attributes import set_attributes, twin
 
@@ -165,10 +171,11 @@ def checked_feature_names(names, n_features, parameter=NAMES):
     return array
 
 
-def take_names_of(X, model):
-    """Set the names of a model's words to those of a corpus on disk, if X is one that has names."""
-    if isinstance(X, Corpus) and X.feature_names is not None:
-        setattr(model, NAMES, X.feature_names.copy())
+def names_of(X):
+    """Return the names of the words of a corpus on disk, else None; ValueError for repeated names."""
+    if not isinstance(X, Corpus) or X.feature_names is None:
+        return None
+    return distinct_names(X.feature_names, "feature_names of the corpus")
 
 
 def check_names_of(X, model):
