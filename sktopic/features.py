@@ -118,10 +118,11 @@ def grow_vocabulary(
     NotFittedError
         If a step is not fitted.
     TypeError
-        If `pipeline` has other steps, `texts` is a string, or a new word is not a string.
+        If `pipeline` has other steps, `texts` is a string or not iterable, or a new word is not a string.
     ValueError
-        If the words of both steps differ, `texts` is empty, or the vectorizer has ``max_features``. Also if
-        its ``max_df`` permits fewer texts than min_df demands.
+        If the words of both steps differ, or the vectorizer has ``max_features``. If `texts` is empty or has
+        an entry such as None (the message gives its number, from 0). If ``max_df`` of the vectorizer permits
+        fewer texts than min_df demands.
     RuntimeError
         If another thread is training the model, or the words of a step change while `texts` is read.
 
@@ -198,7 +199,7 @@ def _present_words(vectorizer, model):
 
 def _new_words(vectorizer, texts, min_df):
     """Return the words of texts that the vectorizer would learn and does not know, in order."""
-    if isinstance(texts, (str, bytes)):
+    if isinstance(texts, (str, bytes)) or not np.iterable(texts):
         raise TypeError(f"texts={texts!r:.80} is invalid: must be an iterable of texts.")
     if vectorizer.max_features is not None:
         raise ValueError(
@@ -207,7 +208,14 @@ def _new_words(vectorizer, texts, min_df):
         )
     analyze, counts, n_texts = vectorizer.build_analyzer(), Counter(), 0
     for text in texts:
-        counts.update(set(analyze(text)).difference(vectorizer.vocabulary_))
+        try:
+            words = set(analyze(text))
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"texts has {text!r:.80} at number {n_texts}, which is invalid: must be a text. The "
+                f"vectorizer says: {error}"
+            ) from error
+        counts.update(words.difference(vectorizer.vocabulary_))
         n_texts += 1
     if not n_texts:
         raise ValueError("texts is invalid: must have at least one text.")

@@ -155,7 +155,10 @@ def test_names_are_needed_where_there_were_names():
         (["new", "newer", "new"], ValueError, "epeated: 'new'"),
         ([], ValueError, "at least one new word"),
         (["new", 3], TypeError, "3 are not"),
-        (2, TypeError, "must be a list of the names of the new words"),
+        *(
+            (other, TypeError, "must be a list of the names of the new words")
+            for other in (2, 2.5, None, {"new", "newer"}, np.array("new"))
+        ),
         ("new", TypeError, "must be a list"),
     ]:
         state = fingerprint(vars(model))
@@ -185,10 +188,21 @@ def test_number_is_needed_where_there_were_no_names():
     for wrong, error in [(0, ValueError), (-1, ValueError), (True, TypeError), (["a"], TypeError)]:
         with pytest.raises(error):
             model.add_features(wrong)
-    with pytest.raises(MemoryError):
-        model.add_features(2**50)
+    for most in (10**12, 2**31 - N_WORDS):
+        with pytest.raises(ValueError, match=f"must be at most 2147483622 new words, but there are {most}"):
+            model.add_features(most)
     assert model.n_features_in_ == N_WORDS
     assert model.transform(X).shape == (30, 3)
+
+
+def test_names_set_while_new_ones_are_read_are_kept():
+    model = OnlineEMLDA(n_components=3, random_state=0).fit(X).set_feature_names(NAMES)
+
+    def new():
+        model.set_feature_names(NAMES[::-1])
+        yield "new"
+
+    assert model.add_features(new()).feature_names_in_.tolist() == [*NAMES[::-1], "new"]
 
 
 def test_only_one_call_changes_a_model():
@@ -376,7 +390,19 @@ def test_only_texts_that_can_be_counted_are_taken():
     for pipeline, texts, error, message in [
         (pipeline_of(), "the comet", TypeError, "texts='the comet' is invalid: must be an iterable of texts"),
         (pipeline_of(), [], ValueError, "texts is invalid: must have at least one text"),
-        (pipeline_of(), [*MORE, np.nan], ValueError, "np.nan is an invalid document"),
+        (pipeline_of(), None, TypeError, "texts=None is invalid: must be an iterable of texts"),
+        (
+            pipeline_of(),
+            [*MORE, np.nan],
+            ValueError,
+            "texts has nan at number 4, .* np.nan is an invalid",
+        ),
+        (
+            pipeline_of(),
+            ["moon", None],
+            ValueError,
+            "texts has None at number 1, which is invalid: must",
+        ),
         (pipeline_of(CountVectorizer(max_features=2)), MORE, ValueError, "max_features=2 of the vectorizer"),
         (pipeline_of(CountVectorizer(max_df=0.6)), ["comet"], ValueError, "min_df=1 is invalid: .* most 0.6"),
         (pipeline_of(CountVectorizer(analyzer=list), [["a"]] * 9), [["a", 3]], TypeError, "returns 3"),

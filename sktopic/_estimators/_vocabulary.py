@@ -18,6 +18,7 @@ from sktopic._documents._feature_names import (
     listed,
     names_array,
 )
+from sktopic._documents._matrices import MOST_WORDS
 from sktopic._estimators._concurrency import take_over, trains, updating
 from sktopic._runtime._attributes import set_attributes, twin
 
@@ -94,7 +95,7 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
     TypeError
         If features is a number but names are needed, or the reverse.
     ValueError
-        If a name is known or repeated (the message lists it), or the number is below one.
+        If a name is known or repeated (the message lists it), or the number is below one or too large.
     RuntimeError
         If another thread is training this object.
 
@@ -105,6 +106,8 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
     """
     check_is_fitted(self)
     self._checked()
+    if np.iterable(features) and not isinstance(features, (str, set, frozenset)):
+        features = list(features)  # before the names are read, which an iterator could change
     known = getattr(self, NAMES, None)
     _grow(self, known, _number(features) if known is None else _new_names(features, known))
     return self
@@ -117,15 +120,16 @@ def add_words(model, known, words, check):
     check : function that raises an error if these are no longer its words
     """
     check()
-    _grow(model, known, _new_names(words, known))
+    _grow(model, known, _new_names(list(words), known))
 
 
 def _grow(model, known, new):
     """Add new words, an array of names or their number, to a model with known names or None."""
-    grown = twin(model)
-    n = new
+    grown, n = twin(model), new if known is None else len(new)
+    most = MOST_WORDS - model.n_features_in_
+    if n > most:
+        raise ValueError(f"features is invalid: must be at most {most} new words, but there are {n}.")
     if known is not None:
-        n = len(new)
         setattr(grown, NAMES, np.concatenate([known, new]))
     grown._check_settings()  # a parameter may give the weight of new words
     grown._state = grown._method().grown(grown._state, n)
@@ -145,22 +149,23 @@ def _number(features):
 
 
 def _new_names(features, known):
-    if isinstance(features, (str, Integral)):
+    if not isinstance(features, list):
         raise TypeError(
             f"features={features!r:.80} is invalid: must be a list of the names of the new words, because "
             "the model has names of words."
         )
-    names = list(features)
-    strange = [name for name in names if not isinstance(name, str)]
+    strange = [name for name in features if not isinstance(name, str)]
     if strange:
         raise TypeError(f"feature names must be strings; {listed(strange)} are not.")
-    if not names:
+    if not features:
         raise ValueError("features is empty: must have at least one new word.")
-    present = set(known).intersection(names)
+    present = set(known).intersection(features)
     if present:
-        raise ValueError(f"the model already has these features: {listed(n for n in names if n in present)}.")
-    check_distinct(names, "features")
-    return np.array([str(name) for name in names], dtype=object)
+        raise ValueError(
+            f"the model already has these features: {listed(n for n in features if n in present)}."
+        )
+    check_distinct(features, "features")
+    return np.array([str(name) for name in features], dtype=object)
 
 
 def checked_feature_names(names, n_features, parameter=NAMES):
