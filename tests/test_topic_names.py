@@ -13,10 +13,12 @@ from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import sktopic
 from sktopic._estimators._topic_names import renamed
+from sktopic.dask import DaskTopicModel
 from sktopic.datasets import make_bars
 from sktopic.hdp import (
     CollapsedGibbsHDP,
@@ -105,6 +107,10 @@ def test_names_that_cannot_be_are_refused_and_those_before_stay(lda, names, erro
 def test_models_without_topics_or_of_other_libraries_are_refused():
     with pytest.raises(NotFittedError):
         name_topics(OnlineEMLDA(), {0: "left"})
+    search = GridSearchCV(make_pipeline(CountVectorizer(), OnlineEMLDA()), {})
+    for outer in (DaskTopicModel(OnlineEMLDA(n_components=4)), search):
+        with pytest.raises(NotFittedError, match=type(outer).__name__):
+            name_topics(outer, NAMES)
     with pytest.raises(TypeError, match="model is a LatentDirichletAllocation"):
         name_topics(LatentDirichletAllocation(2).fit(X), NAMES)
 

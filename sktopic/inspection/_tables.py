@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import normalize
+from sklearn.utils.validation import check_is_fitted
 
 from sktopic._documents._matrices import canonical_counts
 from sktopic._estimators._plug_in import (
@@ -82,6 +83,8 @@ def name_topics(model: object, names: Sequence[str] | Mapping[Any, str]) -> None
     3
     """
     estimator = last_step(model)
+    if isinstance(last_step(getattr(estimator, "estimator", None)), TopicModel):
+        check_is_fitted(estimator)  # a search or DaskTopicModel
     if not isinstance(estimator, TopicModel):
         raise TypeError(
             f"model is a {type(estimator).__name__}; a fitted topic model of sktopic, or a pipeline that "
