@@ -102,9 +102,7 @@ def test_topics_get_no_names_while_they_are_trained(monkeypatch):
     with ThreadPoolExecutor(1) as pool, Pause(monkeypatch) as pause:
         training = pool.submit(model.fit, X)
         pause.reached()
-        with pytest.raises(
-            RuntimeError, match=r"^names of topics cannot be set while fit of"
-        ):
+        with pytest.raises(RuntimeError, match=r"^names of topics cannot be set while fit of"):
             name_topics(model, {0: "left"})
     training.result(WAIT)
 

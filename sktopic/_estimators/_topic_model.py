@@ -52,6 +52,7 @@ from sktopic._estimators._vocabulary import (
     check_names_of,
     names_of,
     set_feature_names,
+    take_names,
     without_names,
 )
 from sktopic._inference import InferenceStep
@@ -206,8 +207,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         names = names_of(X)
         resets = chain([True], repeat(False))  # only the first block resets
         documents = documents_of(X, lambda block: self._validate_documents(block, next(resets)), once)
-        if names is not None:
-            self.feature_names_in_ = names
+        take_names(names, self)
         return documents
 
     def _validate_documents(self, X, reset=False):

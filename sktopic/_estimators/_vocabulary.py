@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -106,10 +107,11 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
     """
     check_is_fitted(self)
     self._checked()
-    if np.iterable(features) and not isinstance(features, (str, set, frozenset)):
-        features = list(features)  # before the names are read, which an iterator could change
+    is_list = np.iterable(features) and not isinstance(features, (str, set, frozenset))
+    # The names are read afterwards, because an iterator may change them.
+    new = list(cast(Iterable[Any], features)) if is_list else features
     known = getattr(self, NAMES, None)
-    _grow(self, known, _number(features) if known is None else _new_names(features, known))
+    _grow(self, known, _number(new) if known is None else _new_names(new, known))
     return self
 
 
@@ -181,6 +183,12 @@ def names_of(X):
     if not isinstance(X, Corpus) or X.feature_names is None:
         return None
     return distinct_names(X.feature_names, "feature_names of the corpus")
+
+
+def take_names(names, model):
+    """Set the names of a model's words, unless they are None."""
+    if names is not None:
+        setattr(model, NAMES, names)
 
 
 def check_names_of(X, model):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sktopic._estimators._lanes import begin, check_lanes, start_of
 from sktopic._estimators._topic_model import AT_LEAST_ONE
-from sktopic._estimators._vocabulary import NAMES, check_names_of, names_of
+from sktopic._estimators._vocabulary import NAMES, check_names_of, names_of, take_names
 from sktopic._runtime._compat import HasMethods, Interval, StrOptions
 from sktopic._runtime._progress import Progress
 from sktopic.dask._blocks import documents_of, is_matrix
@@ -221,8 +221,7 @@ class DaskTopicModel(BaseEstimator):
             else:
                 begin_rounds = partial(files.given_state, tasks, begun, estimator)
             model = self._run(tasks, plan, begin_rounds, n_done, files)
-        if names is not None:
-            setattr(model, NAMES, names)
+        take_names(names, model)
         model.set_params(n_jobs=estimator.n_jobs)
         self.estimator_, self.n_merges_ = model, len(plan.rounds)
         return self
