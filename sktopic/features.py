@@ -13,8 +13,9 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from sktopic._documents._feature_names import check_same_names, listed
 from sktopic._estimators._topic_model import AT_LEAST_ONE, TopicModel
-from sktopic._estimators._vocabulary import NAMES, add_words, check_same_names, checked_feature_names, listed
+from sktopic._estimators._vocabulary import NAMES, add_words, checked_feature_names
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._interrupt import uninterrupted
 
@@ -117,12 +118,13 @@ def grow_vocabulary(
     NotFittedError
         If a step is not fitted.
     TypeError
-        If `pipeline` has other steps, `texts` is a string, or a new word is not a string.
+        If `pipeline` has other steps, `texts` is a string or not iterable, or a new word is not a string.
     ValueError
-        If the words of both steps differ, `texts` is empty, or the vectorizer has ``max_features``. Also if
-        its ``max_df`` permits fewer texts than min_df demands.
+        If the words of both steps differ, or the vectorizer has ``max_features``. If `texts` is empty or has
+        an entry such as None (the message gives its number, from 0). If ``max_df`` of the vectorizer permits
+        fewer texts than min_df demands.
     RuntimeError
-        If another thread is training the model.
+        If another thread is training the model, or the words of a step change while `texts` is read.
 
     See Also
     --------
@@ -149,21 +151,29 @@ def grow_vocabulary(
     array(['goal', 'match', 'moon', 'orbit', 'comet'], dtype=object)
     """
     vectorizer, model = _steps(pipeline)
-    known = vectorizer.get_feature_names_out()
     check_is_fitted(model)
-    if len(known) != model.n_features_in_:
+    known, names, n_features = before = _present_words(vectorizer, model)
+    if len(known) != n_features:
         raise ValueError(
             f"pipeline is invalid: its steps must have the same words, but the {type(vectorizer).__name__} "
-            f"has {len(known)} and the {type(model).__name__} {model.n_features_in_}."
+            f"has {len(known)} and the {type(model).__name__} {n_features}."
         )
-    known = checked_feature_names(known, len(known), "the vocabulary")
-    check_same_names(getattr(model, NAMES, None), known, "the vectorizer")
+    known = checked_feature_names(known, n_features, "the vocabulary")
+    check_same_names(names, known, "the vectorizer")
     words = _new_words(vectorizer, texts, min_df)
+
+    def check_unchanged():
+        if _present_words(vectorizer, model) != before:
+            raise RuntimeError(
+                "the words of the pipeline changed while texts was read, so nothing was added. Call "
+                "grow_vocabulary again, and change the pipeline in one thread at a time."
+            )
+
     if len(words):
         columns = {word: len(known) + i for i, word in enumerate(words)}
         vocabulary = {**vectorizer.vocabulary_, **columns}
         with uninterrupted():  # both change, or none
-            add_words(model, known, words)
+            add_words(model, known, words, check_unchanged)
             vectorizer.vocabulary_ = vocabulary
     return words
 
@@ -181,9 +191,15 @@ def _steps(pipeline):
     )
 
 
+def _present_words(vectorizer, model):
+    """Return the words of both steps, None for a model without names, and the number of words."""
+    names = np.asarray(getattr(model, NAMES, None), dtype=object).tolist()
+    return vectorizer.get_feature_names_out().tolist(), names, model.n_features_in_
+
+
 def _new_words(vectorizer, texts, min_df):
     """Return the words of texts that the vectorizer would learn and does not know, in order."""
-    if isinstance(texts, (str, bytes)):
+    if isinstance(texts, (str, bytes)) or not np.iterable(texts):
         raise TypeError(f"texts={texts!r:.80} is invalid: must be an iterable of texts.")
     if vectorizer.max_features is not None:
         raise ValueError(
@@ -192,7 +208,14 @@ def _new_words(vectorizer, texts, min_df):
         )
     analyze, counts, n_texts = vectorizer.build_analyzer(), Counter(), 0
     for text in texts:
-        counts.update(set(analyze(text)).difference(vectorizer.vocabulary_))
+        try:
+            words = set(analyze(text))
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"texts has {text!r:.80} at number {n_texts}, which is invalid: must be a text. The "
+                f"vectorizer says: {error}"
+            ) from error
+        counts.update(words.difference(vectorizer.vocabulary_))
         n_texts += 1
     if not n_texts:
         raise ValueError("texts is invalid: must have at least one text.")

@@ -22,6 +22,7 @@ from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_bars
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP
+from sktopic.inspection import name_topics
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, StreamingVariationalLDA
 from sktopic.metrics import document_completion
 from sktopic.moment_matching import MomentMatchingLDA
@@ -94,6 +95,16 @@ def test_training_call_within_a_training_call_raises(estimator, monkeypatch):
     assert messages
     monkeypatch.undo()
     assert_same_state(state(model), state(clone(estimator).fit(X)))
+
+
+def test_topics_get_no_names_while_they_are_trained(monkeypatch):
+    model = clone(ESTIMATORS[0])
+    with ThreadPoolExecutor(1) as pool, Pause(monkeypatch) as pause:
+        training = pool.submit(model.fit, X)
+        pause.reached()
+        with pytest.raises(RuntimeError, match=r"^names of topics cannot be set while fit of"):
+            name_topics(model, {0: "left"})
+    training.result(WAIT)
 
 
 @every_loop

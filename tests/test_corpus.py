@@ -154,9 +154,10 @@ def test_numbers_of_words_and_documents_have_to_agree(path):
     X = counts(4)
     for blocks, names, ids, message in (
         ([X, X[:, :5]], None, None, r"block 1: X has 5 columns, but the blocks before have 7"),
-        ([X], WORDS[:-1], None, r"block 0: X has 7 columns, but there are feature_names for 6"),
-        ([X], [WORDS], None, "feature_names are to be strings"),
-        ([X], range(7), None, "feature_names are to be strings"),
+        ([X], WORDS[:-1], None, r"block 0: X has 7 columns, but feature_names has 6"),
+        ([X], [WORDS], None, "feature_names is invalid: must be a list with one string"),
+        ([X], [*WORDS[:-1], "wörd 3"], None, "feature_names is invalid: must be distinct .*: 'wörd 3'"),
+        ([X], range(7), None, "feature_names is invalid: must be a list with one string"),
         (
             [X],
             [*WORDS[:-1], "a\ud800"],
@@ -408,6 +409,34 @@ def test_names_come_along_with_a_corpus_and_a_data_frame(tmp_path):
     assert content_of(tmp_path / "first") == content_of(tmp_path / "second")
     assert save_corpus(tmp_path / "third", X).feature_names is None
     assert open_corpus(tmp_path / "third").doc_ids is None
+    renamed = save_corpus(tmp_path / "renamed", first, WORDS[::-1])
+    assert_array_equal(renamed.feature_names, WORDS[::-1])
+
+
+def test_columns_of_data_frames_have_the_same_names(path):
+    """Otherwise counts would be those of other words."""
+    pandas = pytest.importorskip("pandas")
+    X = counts(4)
+    frame = pandas.DataFrame(X.toarray(), columns=WORDS)
+    other, moved = frame.rename(columns={"wörd 3": "new"}), frame[WORDS[::-1]]
+    for blocks, names, message in (
+        (
+            [frame, frame, moved],
+            None,
+            "block 2: X has 'wörd 6' in column 0, but the blocks before have 'wörd 0'",
+        ),
+        ([frame, other], None, "block 1: X has 'new' in column 3, but the blocks before have 'wörd 3'"),
+        ([X, frame, other], None, "block 2: X has 'new' in column 3"),
+        (moved, WORDS, "block 0: X has 'wörd 6' in column 0, but feature_names has 'wörd 0'"),
+        (frame[WORDS[:2] * 2], None, "(?s)block 0: .* 'wörd 1'"),
+        ([X, moved], WORDS, "block 1: X has 'wörd 6' in column 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            save_corpus(path, blocks, names)
+        assert os.listdir(path.parent) == []
+    corpus = save_corpus(path, [frame, X, frame])
+    assert_array_equal(corpus.feature_names, WORDS)
+    assert_array_equal(corpus[:].toarray(), np.vstack([X.toarray()] * 3))
 
 
 # Where blocks come from

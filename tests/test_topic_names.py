@@ -13,10 +13,12 @@ from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import sktopic
 from sktopic._estimators._topic_names import renamed
+from sktopic.dask import DaskTopicModel
 from sktopic.datasets import make_bars
 from sktopic.hdp import (
     CollapsedGibbsHDP,
@@ -105,6 +107,10 @@ def test_names_that_cannot_be_are_refused_and_those_before_stay(lda, names, erro
 def test_models_without_topics_or_of_other_libraries_are_refused():
     with pytest.raises(NotFittedError):
         name_topics(OnlineEMLDA(), {0: "left"})
+    search = GridSearchCV(make_pipeline(CountVectorizer(), OnlineEMLDA()), {})
+    for outer in (DaskTopicModel(OnlineEMLDA(n_components=4)), search):
+        with pytest.raises(NotFittedError, match=type(outer).__name__):
+            name_topics(outer, NAMES)
     with pytest.raises(TypeError, match="model is a LatentDirichletAllocation"):
         name_topics(LatentDirichletAllocation(2).fit(X), NAMES)
 
@@ -288,6 +294,27 @@ def test_topics_are_taken_by_number_and_by_name(lda, function):
         with pytest.raises(error, match=message):
             function(lda, topics)
     assert_array_equal(lda.topic_names_, names)
+
+
+def test_names_go_to_the_topics_that_a_series_gives(lda):
+    pd = pytest.importorskip("pandas")
+    name_topics(lda, pd.Series(NAMES)[::-1])
+    assert names_of(lda) == NAMES
+    name_topics(lda, pd.Series(NAMES[::-1]))
+    assert names_of(lda) == NAMES[::-1]
+    name_topics(lda, pd.Series(["new"], index=["left"]))
+    assert names_of(lda) == ["bottom", "top", "right", "new"]
+    with pytest.raises(ValueError, match="names has topic 1 twice"):
+        name_topics(lda, pd.Series(NAMES, index=[0, 1, 1, 2]))
+
+
+def test_names_without_order_are_refused(lda):
+    for names in (set(NAMES), frozenset(NAMES)):
+        with pytest.raises(TypeError, match=r"names is a (frozen)?set; must be a list with one"):
+            name_topics(lda, names)
+    assert not hasattr(lda, "topic_names_")
+    name_topics(lda, dict.fromkeys(NAMES).keys())
+    assert names_of(lda) == NAMES
 
 
 def test_columns_of_transform_are_names_to_choose_by(lda):

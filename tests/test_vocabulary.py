@@ -4,6 +4,7 @@ import copy
 import pickle
 import signal
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, T
 from sklearn.pipeline import make_pipeline
 
 import sktopic
+from sktopic._documents import _feature_names
 from sktopic._estimators import _concurrency, _vocabulary
 from sktopic.datasets import make_bars, save_corpus
 from sktopic.features import align_features, grow_vocabulary
@@ -153,7 +155,10 @@ def test_names_are_needed_where_there_were_names():
         (["new", "newer", "new"], ValueError, "epeated: 'new'"),
         ([], ValueError, "at least one new word"),
         (["new", 3], TypeError, "3 are not"),
-        (2, TypeError, "must be a list of the names of the new words"),
+        *(
+            (other, TypeError, "must be a list of the names of the new words")
+            for other in (2, 2.5, None, {"new", "newer"}, np.array("new"))
+        ),
         ("new", TypeError, "must be a list"),
     ]:
         state = fingerprint(vars(model))
@@ -183,10 +188,21 @@ def test_number_is_needed_where_there_were_no_names():
     for wrong, error in [(0, ValueError), (-1, ValueError), (True, TypeError), (["a"], TypeError)]:
         with pytest.raises(error):
             model.add_features(wrong)
-    with pytest.raises(MemoryError):
-        model.add_features(2**50)
+    for most in (10**12, 2**31 - N_WORDS):
+        with pytest.raises(ValueError, match=f"must be at most 2147483622 new words, but there are {most}"):
+            model.add_features(most)
     assert model.n_features_in_ == N_WORDS
     assert model.transform(X).shape == (30, 3)
+
+
+def test_names_set_while_new_ones_are_read_are_kept():
+    model = OnlineEMLDA(n_components=3, random_state=0).fit(X).set_feature_names(NAMES)
+
+    def new():
+        model.set_feature_names(NAMES[::-1])
+        yield "new"
+
+    assert model.add_features(new()).feature_names_in_.tolist() == [*NAMES[::-1], "new"]
 
 
 def test_only_one_call_changes_a_model():
@@ -249,6 +265,21 @@ def test_names_of_a_corpus_are_those_of_the_model(cls, tmp_path):
     assert not hasattr(model.fit(plain), "feature_names_in_")
 
 
+def test_corpus_with_repeated_words_is_refused(monkeypatch, tmp_path):
+    """Earlier versions wrote such files."""
+    with monkeypatch.context() as patch:
+        patch.setattr(_feature_names, "check_distinct", lambda *_: None)
+        corpus = save_corpus(tmp_path / "repeated", X, feature_names=[*NAMES[:-1], "word 3"])
+    for estimator in (OnlineEMLDA(n_components=3), CollapsedGibbsLDA(n_components=3)):
+        for train in (estimator.fit, estimator.partial_fit):
+            with pytest.raises(ValueError, match=r"feature_names of the corpus is invalid: .*: 'word 3'"):
+                train(corpus)
+            assert not hasattr(estimator, "n_features_in_")
+    with pytest.raises(ValueError, match="feature_names is invalid: must be distinct"):
+        save_corpus(tmp_path / "copy", corpus)
+    OnlineEMLDA(n_components=3).fit(save_corpus(tmp_path / "copy", corpus, NAMES))
+
+
 def test_words_are_named_and_nothing_else_changes(model):
     before = fingerprint(vars(model))
     assert model.set_feature_names(np.array(NAMES)) is model
@@ -273,6 +304,7 @@ def test_words_are_named_and_nothing_else_changes(model):
         ("words", "names is invalid: must be a list with one string for each feature"),
         (set(NAMES), "names is invalid: must be a list with one string for each feature"),
         (dict.fromkeys(NAMES), "names is invalid: must be a list with one string for each feature"),
+        (pd.Series(NAMES)[::-1], "names is invalid: must have the order of the columns, but is a Series"),
         (None, "names is invalid: must be a list with one string for each feature"),
     ],
 )
@@ -358,7 +390,19 @@ def test_only_texts_that_can_be_counted_are_taken():
     for pipeline, texts, error, message in [
         (pipeline_of(), "the comet", TypeError, "texts='the comet' is invalid: must be an iterable of texts"),
         (pipeline_of(), [], ValueError, "texts is invalid: must have at least one text"),
-        (pipeline_of(), [*MORE, np.nan], ValueError, "np.nan is an invalid document"),
+        (pipeline_of(), None, TypeError, "texts=None is invalid: must be an iterable of texts"),
+        (
+            pipeline_of(),
+            [*MORE, np.nan],
+            ValueError,
+            "texts has nan at number 4, .* np.nan is an invalid",
+        ),
+        (
+            pipeline_of(),
+            ["moon", None],
+            ValueError,
+            "texts has None at number 1, which is invalid: must",
+        ),
         (pipeline_of(CountVectorizer(max_features=2)), MORE, ValueError, "max_features=2 of the vectorizer"),
         (pipeline_of(CountVectorizer(max_df=0.6)), ["comet"], ValueError, "min_df=1 is invalid: .* most 0.6"),
         (pipeline_of(CountVectorizer(analyzer=list), [["a"]] * 9), [["a", 3]], TypeError, "returns 3"),
@@ -428,6 +472,35 @@ def test_vectorizer_and_model_stay_the_same_if_the_model_cannot_grow():
         grow_vocabulary(pipeline, MORE)
     pipeline[-1].n_jobs = None
     assert states_of(pipeline) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda pipeline: grow_vocabulary(pipeline, ["alpha"]),
+        lambda pipeline: pipeline[-1].add_features(1),
+        lambda pipeline: pipeline[-1].set_feature_names(["a", "b", "c"]),
+        lambda pipeline: pipeline[0].fit(["near and far, the moon and the sun"]),
+    ],
+    ids=["both grow", "model grows", "model has names", "vectorizer is fitted"],
+)
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_words_that_change_while_texts_are_read(change, in_thread):
+    """Otherwise two words would get the same column, or names would be lost."""
+    pipeline, states = pipeline_of(), []
+
+    def texts():
+        yield "beta"
+        if in_thread:
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(change, pipeline).result()
+        else:
+            change(pipeline)
+        states.append(states_of(pipeline))
+
+    with pytest.raises(RuntimeError, match="words of the pipeline changed while texts was read, so nothing"):
+        grow_vocabulary(pipeline, texts())
+    assert [states_of(pipeline)] == states
 
 
 def test_stream_of_texts_with_new_words():

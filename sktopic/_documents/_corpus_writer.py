@@ -47,6 +47,7 @@ from sktopic._documents._corpus import (
     files_of,
     index_type,
 )
+from sktopic._documents._feature_names import check_same_names, distinct_names, text_columns
 from sktopic._documents._matrices import (
     COUNT_TYPES,
     as_documents,
@@ -94,7 +95,8 @@ def save_corpus(
         Word counts, non-negative. A matrix may be sparse, dense, or an object with a shape and slices of
         rows, such as a dataset of h5py or a sparse one of anndata. Each block holds the next documents.
     feature_names : array-like of str of shape (n_features,), default=None
-        The words. If None, the words of a corpus, or the column names of a data frame if they are strings.
+        The words. If None, the words of a corpus, or the column names of data frames if they are strings.
+        These must have the same words in the same order. Words must not repeat.
     doc_ids : iterable of str or of int, one for each document, default=None
         Names of the documents, read together with the blocks. If None, those of a corpus.
     overwrite : bool, default=False
@@ -110,8 +112,8 @@ def save_corpus(
     Raises
     ------
     ValueError
-        If counts are invalid (the message gives the number of the block, from 0), names do not fit, or the
-        folder at `path` has files that are not a corpus.
+        If counts or column names are invalid (the message gives the number of the block, from 0), names do
+        not fit, or the folder at `path` has files that are not a corpus.
     FileExistsError
         If `path` exists and `overwrite` is False.
     OSError
@@ -147,14 +149,17 @@ def save_corpus(
     """
     path = real_path(path)
     _check_target(path, overwrite)
-    feature_names = _feature_names(X, feature_names)
+    if feature_names is None and isinstance(X, Corpus):
+        feature_names = X.feature_names
+    if feature_names is not None:
+        feature_names = distinct_names(feature_names, "feature_names")
     if doc_ids is None and isinstance(X, Corpus):
         doc_ids = X.doc_ids
     with _new_folder(path) as folder:
         with closing(_Writer(folder, feature_names, doc_ids)) as writer:
             for number, block in enumerate(_blocks(X)):
                 try:
-                    writer.append(_counts(block))
+                    writer.append(_counts(block), text_columns(block))
                 except (ValueError, OverflowError, TypeError) as error:
                     kind = TypeError if isinstance(error, TypeError) else ValueError
                     raise kind(f"block {number}: {error}") from error
@@ -162,20 +167,6 @@ def save_corpus(
         Corpus(folder)  # raises if it cannot be opened, before it replaces another
         _publish(folder, path, overwrite)
     return Corpus(path)
-
-
-def _feature_names(X, names):
-    """The words as an array of objects, or None."""
-    if names is None and isinstance(X, Corpus):
-        return X.feature_names
-    if names is None and all(isinstance(name, str) for name in getattr(X, "columns", [None])):
-        names = X.columns
-    if names is None:
-        return None
-    names = np.array(names, dtype=object)
-    if names.ndim != 1 or not all(isinstance(name, str) for name in names):
-        raise ValueError("feature_names are to be strings, one for each word.")
-    return names
 
 
 # The target and the folder beside it
@@ -346,6 +337,7 @@ class _Writer:
     def __init__(self, folder, feature_names, doc_ids):
         self._folder, self._feature_names = folder, feature_names
         self._n_features = None if feature_names is None else len(feature_names)
+        self._known = "the blocks before have" if feature_names is None else "feature_names has"
         if doc_ids is not None and not isinstance(doc_ids, Iterable):
             raise TypeError(f"doc_ids={doc_ids!r:.80}: an iterable of strings or of integers is allowed.")
         self._doc_ids = None if doc_ids is None else iter(doc_ids)
@@ -355,14 +347,16 @@ class _Writer:
         for array in self._arrays.values():
             array.close()
 
-    def append(self, counts):
-        """Add a block (from _counts)."""
+    def append(self, counts, names):
+        """Add a block (from _counts) whose columns have names, or None."""
         n_features = counts.shape[1]
         if self._n_features is None:
             self._n_features = n_features
         elif n_features != self._n_features:
-            known = "the blocks before have" if self._feature_names is None else "there are feature_names for"
-            raise ValueError(f"X has {n_features} columns, but {known} {self._n_features}.")
+            raise ValueError(f"X has {n_features} columns, but {self._known} {self._n_features}.")
+        check_same_names(self._feature_names, names, "X", self._known)
+        if self._feature_names is None and names is not None:
+            self._feature_names = distinct_names(names, "columns")
         ends = counts.indptr.astype(np.int64) + self._nnz
         index = index_type(self._nnz + counts.nnz)
         self._append("indptr", ends[1:] if "indptr" in self._arrays else ends, index)

@@ -26,6 +26,8 @@ Method = TypeVar("Method", bound=Callable[..., object])
 PLAIN = np.ndarray, State, np.generic, int, float, str, type(None)
 # Parameters of these types, and tuples of them, cannot change inside and stay valid.
 UNCHANGING = int, float, str, bool, type(None)
+# How messages call private attributes.
+PRIVATE = {"_state": "its fitted state", "_topic_names": "names of topics"}
 # Stands for the value of an attribute that is deleted.
 DELETED = object()
 
@@ -186,10 +188,10 @@ def check_parameters(model):
 
 def _set_in_training(model, name, value, call):
     owner, method = type(model).__name__, call.method
-    what = "its fitted state" if name == "_state" else name if value is DELETED else f"{name}={value!r:.40}"
+    what = PRIVATE.get(name, name if value is DELETED else f"{name}={value!r:.40}")
     change = f"{what} cannot be {'deleted' if value is DELETED else 'set'}"
     return RuntimeError(
-        f"{change} while {method} of this {owner} is running. Set it before or after the call, or on a copy "
+        f"{change} while {method} of this {owner} is running. Do so before or after the call, or on a copy "
         "(sklearn.base.clone, copy.deepcopy)."
     )
 

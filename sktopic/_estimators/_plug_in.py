@@ -8,11 +8,11 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from sktopic._documents._corpus import Corpus
+from sktopic._documents._feature_names import check_same_names, text_columns
 from sktopic._documents._input_messages import explaining
 from sktopic._documents._matrices import COUNT_TYPES, as_documents, check_counts, check_sparse_structure
 from sktopic._documents._sources import documents_of
 from sktopic._estimators._topic_model import TopicModel
-from sktopic._estimators._vocabulary import check_same_names
 from sktopic._runtime._surrogates import shown
 from sktopic._topics._prior import check_prior
 from sktopic._topics._topic_rows import TopicProbabilities
@@ -74,7 +74,7 @@ def column_names(model_or_components):
             return np.asarray(before[-1].get_feature_names_out(), dtype=object)
         except (AttributeError, ValueError):  # a step without names
             pass
-    return getattr(model, "feature_names_in_", None) if _is_estimator(model) else _text_columns(model)
+    return getattr(model, "feature_names_in_", None) if _is_estimator(model) else text_columns(model)
 
 
 def word_names(known_names, feature_names, n_features):
@@ -107,14 +107,6 @@ def shown_words(model_or_components, feature_names, n_features):
     for i, name in texts:
         names[i] = shown(name)
     return names
-
-
-def _text_columns(table):
-    """Return the columns of a data frame if all have names, else None."""
-    columns = getattr(table, "columns", None)
-    if columns is None or not all(isinstance(name, str) for name in columns):
-        return None
-    return np.asarray(columns, dtype=object)
 
 
 def plug_in_topics(model_or_components):
@@ -197,7 +189,7 @@ def check_documents(X, topics, names=None):
 
 def _check_matrix(X, topics, names):
     """Return a matrix as_documents over the vocabulary of the topics."""
-    check_same_names(names, _text_columns(X), "X")
+    check_same_names(names, text_columns(X), "X")
     owner, n_words = "the topic model", len(topics.store)
     with explaining(X, owner, n_words):
         X = check_sparse_structure(X)

@@ -50,8 +50,9 @@ from sktopic._estimators._topic_names import renamed
 from sktopic._estimators._vocabulary import (
     add_features,
     check_names_of,
+    names_of,
     set_feature_names,
-    take_names_of,
+    take_names,
     without_names,
 )
 from sktopic._inference import InferenceStep
@@ -203,9 +204,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if not reset:
             check_names_of(X, self)
             return documents_of(X, self._validate_documents, once)
+        names = names_of(X)
         resets = chain([True], repeat(False))  # only the first block resets
         documents = documents_of(X, lambda block: self._validate_documents(block, next(resets)), once)
-        take_names_of(X, self)
+        take_names(names, self)
         return documents
 
     def _validate_documents(self, X, reset=False):

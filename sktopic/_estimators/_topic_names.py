@@ -10,6 +10,7 @@ from numbers import Integral
 
 import numpy as np
 
+from sktopic._documents._feature_names import series_index
 from sktopic._runtime._surrogates import encoded
 
 
@@ -144,13 +145,15 @@ def _is_pair(pair):
 
 def _by_number(names, present, prefix):
     """Return the given names, a dict of str by the number of a topic; present: the handles of the topics."""
-    if isinstance(names, Mapping):
-        numbers = topic_numbers(names, present, "names")
+    topics = names if isinstance(names, Mapping) else series_index(names)
+    if topics is not None:
+        numbers = topic_numbers(topics, present, "names")
         check_distinct_topics(numbers, "names")
-        by_number = dict(zip(numbers, names.values()))
+        by_number = dict(zip(numbers, names.values() if topics is names else names))
     else:
         n_topics = len(present)
-        if isinstance(names, str) or not hasattr(names, "__iter__"):
+        unordered = isinstance(names, (set, frozenset))
+        if isinstance(names, str) or unordered or not hasattr(names, "__iter__"):
             raise TypeError(
                 f"names is a {type(names).__name__}; must be a list with one name per topic, or a "
                 "dict of names by topic number."

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable
 from numbers import Integral
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,12 +12,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sktopic._documents._corpus import Corpus
+from sktopic._documents._feature_names import (
+    check_distinct,
+    check_same_names,
+    distinct_names,
+    listed,
+    names_array,
+)
+from sktopic._documents._matrices import MOST_WORDS
 from sktopic._estimators._concurrency import take_over, trains, updating
 from sktopic._runtime._attributes import set_attributes, twin
 
 NAMES = "feature_names_in_"
-# Names that an error message lists.
-LISTED = 5
 
 
 Model = TypeVar("Model", bound=BaseEstimator)
@@ -46,7 +52,8 @@ def set_feature_names(self: Model, names: ArrayLike) -> Model:
     NotFittedError
         If the model is not fitted.
     ValueError
-        If names is not a list of different strings, one for each column.
+        If names is not a list of different strings, one for each column, or is a Series with an index other
+        than 0, 1, 2 and so on.
     RuntimeError
         If another thread is training this object.
 
@@ -58,7 +65,7 @@ def set_feature_names(self: Model, names: ArrayLike) -> Model:
     check_is_fitted(self)
     with updating(self):  # add_features changes the number of words
         found = checked_feature_names(names, self.n_features_in_, "names")
-        _check_distinct(found, "names")
+        check_distinct(found, "names")
         setattr(self, NAMES, found)
     return self
 
@@ -89,7 +96,7 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
     TypeError
         If features is a number but names are needed, or the reverse.
     ValueError
-        If a name is known or repeated (the message lists it), or the number is below one.
+        If a name is known or repeated (the message lists it), or the number is below one or too large.
     RuntimeError
         If another thread is training this object.
 
@@ -100,23 +107,31 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
     """
     check_is_fitted(self)
     self._checked()
+    is_list = np.iterable(features) and not isinstance(features, (str, set, frozenset))
+    # The names are read afterwards, because an iterator may change them.
+    new = list(cast(Iterable[Any], features)) if is_list else features
     known = getattr(self, NAMES, None)
-    _grow(self, known, _number(features) if known is None else _new_names(features, known))
+    _grow(self, known, _number(new) if known is None else _new_names(new, known))
     return self
 
 
 @trains
-def add_words(model, known, words):
-    """Do the same for a model whose present words are known, even if it has no names."""
-    _grow(model, known, _new_names(words, known))
+def add_words(model, known, words, check):
+    """Do the same for a model whose present words are known, even if it has no names.
+
+    check : function that raises an error if these are no longer its words
+    """
+    check()
+    _grow(model, known, _new_names(list(words), known))
 
 
 def _grow(model, known, new):
     """Add new words, an array of names or their number, to a model with known names or None."""
-    grown = twin(model)
-    n = new
+    grown, n = twin(model), new if known is None else len(new)
+    most = MOST_WORDS - model.n_features_in_
+    if n > most:
+        raise ValueError(f"features is invalid: must be at most {most} new words, but there are {n}.")
     if known is not None:
-        n = len(new)
         setattr(grown, NAMES, np.concatenate([known, new]))
     grown._check_settings()  # a parameter may give the weight of new words
     grown._state = grown._method().grown(grown._state, n)
@@ -136,54 +151,44 @@ def _number(features):
 
 
 def _new_names(features, known):
-    if isinstance(features, (str, Integral)):
+    if not isinstance(features, list):
         raise TypeError(
             f"features={features!r:.80} is invalid: must be a list of the names of the new words, because "
             "the model has names of words."
         )
-    names = list(features)
-    strange = [name for name in names if not isinstance(name, str)]
+    strange = [name for name in features if not isinstance(name, str)]
     if strange:
         raise TypeError(f"feature names must be strings; {listed(strange)} are not.")
-    if not names:
+    if not features:
         raise ValueError("features is empty: must have at least one new word.")
-    present = set(known).intersection(names)
+    present = set(known).intersection(features)
     if present:
-        raise ValueError(f"the model already has these features: {listed(n for n in names if n in present)}.")
-    _check_distinct(names, "features")
-    return np.array([str(name) for name in names], dtype=object)
+        raise ValueError(
+            f"the model already has these features: {listed(n for n in features if n in present)}."
+        )
+    check_distinct(features, "features")
+    return np.array([str(name) for name in features], dtype=object)
 
 
 def checked_feature_names(names, n_features, parameter=NAMES):
     """Return names as an object array; ValueError unless there is one string for each feature."""
-    try:
-        array = np.array(names, dtype=object)
-    except ValueError:  # of sequences of different sizes
-        array = np.empty(())
-    if array.ndim != 1 or not all(isinstance(name, str) for name in array):
-        raise ValueError(f"{parameter} is invalid: must be a list with one string for each feature.")
+    array = names_array(names, parameter)
     if len(array) != n_features:
         raise ValueError(f"{parameter} has {len(array)} names, but there are {n_features!r:.40} features.")
     return array
 
 
-def check_same_names(names, others, whose):
-    """Raise ValueError if both names of columns are known and differ."""
-    if names is None or others is None or len(names) != len(others):
-        return
-    differ = np.flatnonzero(np.asarray(names) != np.asarray(others))
-    if len(differ):
-        i = differ[0]
-        raise ValueError(
-            f"{whose} has {others[i]!r} in column {i}, but the topics have {names[i]!r}; must be "
-            "the same words in the same order."
-        )
+def names_of(X):
+    """Return the names of the words of a corpus on disk, else None; ValueError for repeated names."""
+    if not isinstance(X, Corpus) or X.feature_names is None:
+        return None
+    return distinct_names(X.feature_names, "feature_names of the corpus")
 
 
-def take_names_of(X, model):
-    """Set the names of a model's words to those of a corpus on disk, if X is one that has names."""
-    if isinstance(X, Corpus) and X.feature_names is not None:
-        setattr(model, NAMES, X.feature_names.copy())
+def take_names(names, model):
+    """Set the names of a model's words, unless they are None."""
+    if names is not None:
+        setattr(model, NAMES, names)
 
 
 def check_names_of(X, model):
@@ -197,16 +202,3 @@ def without_names(model):
     unnamed = twin(model)
     set_attributes(unnamed, {}, [NAMES])
     return unnamed
-
-
-def _check_distinct(names, parameter):
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise ValueError(f"{parameter} is invalid: must be distinct names. Repeated: {listed(twice)}.")
-
-
-def listed(names):
-    """Return the first names, for a message."""
-    names = [f"{name!r:.80}" for name in names]
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    return ", ".join(names[:LISTED]) + more

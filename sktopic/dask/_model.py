@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sktopic._estimators._lanes import begin, check_lanes, start_of
 from sktopic._estimators._topic_model import AT_LEAST_ONE
-from sktopic._estimators._vocabulary import NAMES, check_names_of, take_names_of
+from sktopic._estimators._vocabulary import NAMES, check_names_of, names_of, take_names
 from sktopic._runtime._compat import HasMethods, Interval, StrOptions
 from sktopic._runtime._progress import Progress
 from sktopic.dask._blocks import documents_of, is_matrix
@@ -194,6 +194,7 @@ class DaskTopicModel(BaseEstimator):
         goes_on = not is_fit and hasattr(self, "estimator_")
         checkpoint = self.checkpoint if is_fit else None
         n_features = estimator.n_features_in_ if goes_on else None
+        names = getattr(estimator, NAMES, None) if goes_on else names_of(X)
         if goes_on:
             check_names_of(X, estimator)
         with (
@@ -220,10 +221,7 @@ class DaskTopicModel(BaseEstimator):
             else:
                 begin_rounds = partial(files.given_state, tasks, begun, estimator)
             model = self._run(tasks, plan, begin_rounds, n_done, files)
-        if not goes_on:
-            take_names_of(X, model)
-        elif hasattr(estimator, NAMES):
-            setattr(model, NAMES, getattr(estimator, NAMES))
+        take_names(names, model)
         model.set_params(n_jobs=estimator.n_jobs)
         self.estimator_, self.n_merges_ = model, len(plan.rounds)
         return self

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import normalize
+from sklearn.utils.validation import check_is_fitted
 
 from sktopic._documents._matrices import canonical_counts
 from sktopic._estimators._plug_in import (
@@ -43,7 +44,8 @@ def name_topics(model: object, names: Sequence[str] | Mapping[Any, str]) -> None
         A model of this library, or a pipeline or search that ends in one. It is changed in place.
     names : sequence of str of shape (n_components,), or dict of {int or str: str}
         One name per topic, or a dict from topic numbers (or present names) to names; other topics keep their
-        names. To remove a name, pass the default name, such as "onlineemlda3" for topic 3.
+        names. The index of a pandas Series gives the topics if it is not 0, 1, 2 and so on.
+        To remove a name, pass the default name, such as "onlineemlda3" for topic 3.
 
     Raises
     ------
@@ -81,6 +83,8 @@ def name_topics(model: object, names: Sequence[str] | Mapping[Any, str]) -> None
     3
     """
     estimator = last_step(model)
+    if isinstance(last_step(getattr(estimator, "estimator", None)), TopicModel):
+        check_is_fitted(estimator)  # a search or DaskTopicModel
     if not isinstance(estimator, TopicModel):
         raise TypeError(
             f"model is a {type(estimator).__name__}; a fitted topic model of sktopic, or a pipeline that "

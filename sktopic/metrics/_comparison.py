@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.pairwise import cosine_similarity
 
+from sktopic._documents._feature_names import check_same_names
 from sktopic._estimators._plug_in import column_names, plug_in_topics
-from sktopic._estimators._vocabulary import check_same_names
 from sktopic._runtime._compat import Interval, StrOptions, validate_params
 from sktopic._typing import FloatArray, IntArray
 from sktopic.metrics._coherence import top_columns
