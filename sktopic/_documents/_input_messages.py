@@ -80,7 +80,7 @@ def explaining(X, owner, n_features=None):
     except (TypeError, ValueError) as error:
         kind = _kind_of(X)
         if kind is not None:  # NumPy's message would print the texts
-            verb = "is" if "path of" in kind or "a path" in kind else "has"
+            verb = "is" if isinstance(X, (str, os.PathLike)) and kind != "texts" else "has"
             counted = COUNTED[kind] if n_features is None or kind not in OF_FITTED else OF_FITTED[kind]
             raise ValueError(
                 f"X {verb} {kind}; {owner} expects counts of words, a row for each document: {counted}."
