@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -163,6 +164,18 @@ def test_what_the_messages_recommend_works():
         OnlineEMLDA(2).fit(hashing.fit_transform(TEXTS))
 
 
+def test_paths_are_told_what_opens_them(tmp_path):
+    fitted = OnlineEMLDA(2, random_state=0).fit(COUNTS)
+    for function, verb in ((OnlineEMLDA(2).fit, "train on"), (fitted.transform, "use")):
+        advice = f"to {verb} a corpus on disk, pass sktopic.datasets.open_corpus(path)."
+        for X in (tmp_path, str(tmp_path)):
+            message = message_of(function, X)
+            assert message.startswith("X is the path of a folder") and message.endswith(advice)
+        message = message_of(function, tmp_path / "missing")
+        assert message.startswith("X is a path, but no folder is there") and message.endswith(advice)
+    assert "CountVectorizer(input='filename')" in message_of(OnlineEMLDA(2).fit, [Path("one.txt")])
+
+
 def test_transposed_matrix_is_recognised_where_the_number_of_words_is_known():
     fitted = OnlineEMLDA(2, random_state=0).fit(COUNTS)
     n_documents, n_words = COUNTS.shape
@@ -216,14 +229,28 @@ def test_weights_that_are_not_scaled_and_counts_that_seem_so_are_welcome():
         # All rows but the last have length one.
         sp.vstack([TfidfVectorizer().fit_transform(TEXTS), 20 * np.ones((1, 14))]),
     ):
-        assert not warnings_of(OnlineEMLDA(2, max_iter=1).fit, X)
+        assert not warnings_of(OnlineEMLDA(1, max_iter=1).fit, X)
 
 
-def test_more_documents_than_topics_are_needed():
-    (message,) = warnings_of(OnlineEMLDA(random_state=0).fit, np.eye(10, dtype=int))
-    assert "n_components=10, but X has 10 documents of 10 words" in message
-    assert not warnings_of(OnlineEMLDA(random_state=0).fit, np.eye(11, dtype=int))
+def test_a_hundred_words_per_topic_are_needed():
+    (message,) = warnings_of(OnlineEMLDA(random_state=0).fit, np.eye(20, dtype=int))
+    assert "n_components=10, but X has 20 documents of 20 words" in message
+    assert message.endswith("With fewer than 200 documents, use CollapsedGibbsLDA or max_iter=200.")
+    for model in (OnlineEMLDA(max_iter=200), CollapsedGibbsLDA()):
+        (message,) = warnings_of(model.fit, np.eye(20, dtype=int))
+        assert message.endswith("fewer than 100 for each topic: use fewer topics or more documents.")
+    (message,) = warnings_of(OnlineEMLDA(random_state=0).fit, np.eye(999, dtype=int))
+    assert "max_iter" not in message
+    assert not warnings_of(OnlineEMLDA(random_state=0).fit, np.eye(1000, dtype=int))
     assert not warnings_of(OnlineEMLDA(1).fit, [[1, 2]])  # of a single topic there is nothing to tell
+
+
+def test_names_of_columns_instead_of_texts_are_warned_of():
+    for name, words in (("text", "1 word"), ("all my texts", "3 words")):
+        (message,) = warnings_of(make_pipeline(CountVectorizer(), OnlineEMLDA()).fit, {name: TEXTS})
+        assert f"1 document of {words} in all" in message
+        assert message.endswith("Did you pass a DataFrame instead of its column of texts?")
+    assert "DataFrame" not in warnings_of(OnlineEMLDA().fit, [[10, 3]])[0]
 
 
 def zipf_documents(lengths, exponent=1.0, n_words=3000):
@@ -302,7 +329,7 @@ def test_more_topics_than_the_corpus_can_tell_apart_are_warned_of(estimator):
     # One of the documents is empty.
     assert f"n_components=20, but X has {n_documents - 1} documents of {n_tokens} words" in message
     assert not warnings_of(model_of(estimator, n_components=20).partial_fit, COUNTS[:5])  # more may follow
-    assert not warnings_of(model_of(estimator, n_components=3).fit, COUNTS[:5])
+    assert not warnings_of(model_of(estimator, n_components=1).fit, COUNTS[:5])
     # A few long documents are enough.
     assert not warnings_of(model_of(estimator, n_components=20).fit, 1000 * COUNTS[:5])
 

@@ -1,5 +1,6 @@
 """What users are told about X that holds no word counts, or hardly any that topics can be learned from."""
 
+import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,8 +14,12 @@ from sktopic.exceptions import CountsWarning
 
 # How far from one the norm of a scaled row may be; float32 is three digits better.
 NORM_TOLERANCE = 1e-4
-# Fewer tokens for each topic are too few, where there are also no fewer topics than documents.
+# Fewer tokens for each topic are too few.
 LEAST_TOKENS = 100
+# With fewer documents, training by batches needs so many passes.
+FEW_DOCUMENTS, MANY_PASSES = 200, 200
+# A single document of fewer words may be the name of a column: a CountVectorizer iterates over a data frame.
+WORDS_OF_A_NAME = 10
 # Most entries of embeddings and of probabilities are above 0, and none is above 1. Counts are not so, but any
 # X may be if it has few columns.
 FEWEST_DIMENSIONS = 32
@@ -51,10 +56,15 @@ COUNTED = {
     "rows in a file": "X.to_memory() reads them, and save_corpus(path, X) makes a corpus on disk",
     "corpora on disk": "save_corpus(path, (block for corpus in X for block in corpus.blocks())) makes one",
     "rows of different lengths": "each column is a word, with 0 where a document lacks it",
+    "paths": "to count words of files, use make_pipeline(CountVectorizer(input='filename'), model)",
+    "the path of a folder": "to train on a corpus on disk, pass sktopic.datasets.open_corpus(path)",
+    "a path, but no folder is there": "to train on a corpus on disk, pass sktopic.datasets.open_corpus(path)",
 }
 # The same if a model is fitted.
 OF_FITTED = {
     "texts": "give vectorizer.transform(X) of the training's vectorizer, or give the pipeline and texts",
+    "the path of a folder": "to use a corpus on disk, pass sktopic.datasets.open_corpus(path)",
+    "a path, but no folder is there": "to use a corpus on disk, pass sktopic.datasets.open_corpus(path)",
 }
 
 
@@ -70,9 +80,10 @@ def explaining(X, owner, n_features=None):
     except (TypeError, ValueError) as error:
         kind = _kind_of(X)
         if kind is not None:  # NumPy's message would print the texts
+            verb = "is" if isinstance(X, (str, os.PathLike)) and kind != "texts" else "has"
             counted = COUNTED[kind] if n_features is None or kind not in OF_FITTED else OF_FITTED[kind]
             raise ValueError(
-                f"X has {kind}; {owner} expects counts of words, a row for each document: {counted}."
+                f"X {verb} {kind}; {owner} expects counts of words, a row for each document: {counted}."
             ) from None
         if isinstance(X, Iterator):
             raise ValueError(
@@ -97,6 +108,10 @@ def explaining(X, owner, n_features=None):
 
 def _kind_of(X):
     """What X, of which no matrix of numbers could be made, has in their place: one of COUNTED, or None."""
+    if isinstance(X, (str, os.PathLike)) and os.path.isdir(X):
+        return "the path of a folder"
+    if isinstance(X, os.PathLike):
+        return "a path, but no folder is there"
     if isinstance(X, (str, bytes)):
         return "texts"
     if hasattr(X, "to_memory"):  # of anndata: an AnnData object, or its backed matrix
@@ -113,6 +128,8 @@ def _kind_of(X):
         return None
     if isinstance(document, (str, bytes)):
         return "texts"
+    if isinstance(document, os.PathLike):
+        return "paths"
     if issparse(document):
         return "sparse rows"
     if getattr(X, "ndim", 1) == 2 and X.shape[1] == 1 and isinstance(document[0], (str, bytes)):
@@ -133,7 +150,9 @@ def _first(values):
     """The first of them that is not empty; None if there is none, or if they cannot be looked into."""
     if isinstance(values, Iterator) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         return None
-    return next((value for value in values if isinstance(value, str) or _length(value) > 0), None)
+    return next(
+        (value for value in values if isinstance(value, (str, os.PathLike)) or _length(value) > 0), None
+    )
 
 
 def _length(value):
@@ -224,23 +243,40 @@ class CorpusSummary:
             and skewness >= skewness_of_columns + SKEWNESS_AHEAD
         )
 
-    def warn_of_small_corpus(self, owner, n_components):
-        """Warn where the whole corpus tells nothing, or little for each topic.
+    def warn_of_small_corpus(self, owner, n_components, max_iter):
+        """Warn if the corpus has no words, or too few words per topic.
 
         n_components : the number of topics, where it is given; None where the model infers it
+        max_iter : the number of passes; None if the model makes none
         """
         n_tokens, n_documents = self._n_tokens, self._n_documents
+        if self._has_fractions and self._norms:
+            return  # the sum of scaled rows is no number of words, and warn_of_other_values tells of them
         if n_tokens == 0:
             _warn(
                 f"X of shape {self._shape} has no count above 0, from which {owner} can learn nothing. Does "
                 "its vocabulary have the words of these documents?"
             )
-        elif n_components is not None and n_documents <= n_components > max(1, n_tokens / LEAST_TOKENS):
-            _warn(
-                f"{owner} has n_components={n_components}, but X has {n_documents} "
-                f"document{'s' if n_documents != 1 else ''} of {n_tokens:.0f} words in all, fewer than "
-                f"{LEAST_TOKENS} for each topic: take fewer topics, or more documents."
+        elif n_components is not None and n_components > max(1, n_tokens / LEAST_TOKENS):
+            message = (
+                f"{owner} has n_components={n_components}, but X has {_counted(n_documents, 'document')} of "
+                f"{_counted(n_tokens, 'word')} in all, fewer than {LEAST_TOKENS} for each topic: use fewer "
+                "topics or more documents."
             )
+            if n_documents == 1 and n_tokens < WORDS_OF_A_NAME:
+                message += " Did you pass a DataFrame instead of its column of texts?"
+            elif n_documents < FEW_DOCUMENTS and max_iter is not None and max_iter < MANY_PASSES:
+                message += (
+                    f" With fewer than {FEW_DOCUMENTS} documents, use CollapsedGibbsLDA or "
+                    f"max_iter={MANY_PASSES}."
+                )
+            _warn(message)
+
+
+def _counted(number, name):
+    """Return the number and the name, in the plural unless the number is 1."""
+    number = f"{number:.0f}"
+    return f"{number} {name}" if number == "1" else f"{number} {name}s"
 
 
 def _warn(message):

@@ -287,7 +287,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         owner = type(self).__name__
         summary.warn_of_other_values(owner)
         if not streamed:
-            summary.warn_of_small_corpus(owner, None if self._infers_number_of_topics else self.n_components)
+            n_components = None if self._infers_number_of_topics else self.n_components
+            summary.warn_of_small_corpus(owner, n_components, getattr(self, "max_iter", None))
 
     set_feature_names = set_feature_names
     add_features = add_features
