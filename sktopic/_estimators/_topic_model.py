@@ -284,11 +284,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _warn_of_doubtful(self, summary, streamed):
         """Warn if the documents are too few, or their values are hardly word counts."""
-        owner = type(self).__name__
-        summary.warn_of_other_values(owner)
+        summary.warn_of_other_values(type(self).__name__)
         if not streamed:
             n_components = None if self._infers_number_of_topics else self.n_components
-            summary.warn_of_small_corpus(owner, n_components, getattr(self, "max_iter", None))
+            summary.warn_of_small_corpus(type(self).__name__, n_components, getattr(self, "max_iter", None))
 
     set_feature_names = set_feature_names
     add_features = add_features
