@@ -117,9 +117,9 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
 
 @trains
 def add_words(model, known, words, check):
-    """Do the same for a model whose present words are known, even if it has no names.
+    """Add words as `add_features` does, to a model whose present words are known, even if it has no names.
 
-    check : function that raises an error if these are no longer its words
+    check : function that raises an error if they are no longer the words of the model
     """
     check()
     _grow(model, known, _new_names(list(words), known))
