@@ -1,13 +1,8 @@
 """Figures in sentences of doc/research/claims.rst."""
 
-from .lda_comparison import FEW
-from .tables import entry, rows
+from .tables import rows
 
 PAGE = "doc/research/claims.rst"
-
-
-def lead_of_splda():
-    return [f"{-entry('online_em_common', 'less G-OEM', corpus, 'SPLDA'):.3f}" for corpus in FEW]
 
 
 def verdicts():
@@ -21,5 +16,4 @@ SENTENCES = [
         "Five papers make {} claims: {} are confirmed here, {} refuted, {} undecided and {} not measured.",
         verdicts,
     ),
-    ("SPLDA is ahead by {} and {} nats,", lead_of_splda),
 ]

@@ -1,6 +1,6 @@
 """Figures in sentences of doc/research/hdp.rst."""
 
-from .tables import entry, first, in_time, lost_by_table_indicators, rows, span, values
+from .tables import entry, in_time, lost_by_table_indicators, rows, span
 from .which_hdp import topics_of_chains
 
 PAGE = "doc/research/hdp.rst"
@@ -15,9 +15,6 @@ def topics_of_bars(method):
 
 
 HYBRID = "HybridHDP", "HybridHDP, paper", "OnlineVariationalHDP"
-
-
-BATCHES = "10", "20", "50", "100", "200", "500", "1000"
 
 
 HYBRID_CORPORA = "kos", "nips_uci", "enron_inbox", "arxiv_0"
@@ -82,42 +79,13 @@ def chains_on_kos_and_sweeps():
     return [*topics_of_chains("kos"), f"{min(sweeps):,}"]
 
 
-def moves_and_truncation():
-    """On KOS: topics in use, those that hold 99 percent, scores."""
-    table = rows("hdp_topics", "kos", "HybridHDP, moves")
-    figures = []
-    for name, digits in (("topics in use", 0), ("topics that hold 99 %", 0), ("score", 3)):
-        figures += span([float(row[name]) for row in table], digits)
-    fixed = rows("hdp_topics_intervals", "kos", "HybridHDP", **{"topics_at_the_start_(or_at_most)": "300"})
-    return [*figures, *(first(fixed[0][name]) for name in ("score", "topics that hold 99 %"))]
+def topics_of_moves_on_kos():
+    return span([float(row["topics in use"]) for row in rows("hdp_topics", "kos", "HybridHDP, moves")], 0)
 
 
 def hdp_of_online_em(corpus, method):
     (row,) = rows("online_em_hdp", corpus, method)
     return span([int(n) for n in row["topics at the end"].split()], 0)
-
-
-def topics_of_growing_hdps():
-    return [
-        *hdp_of_online_em("kos", "VarGibbs HDP from 128"),
-        *hdp_of_online_em("arxiv_0", "G-OEM HDP from 2"),
-    ]
-
-
-def below_the_true_topics():
-    """Of bars, with our defaults."""
-    column = "lowest score less the truth's"
-    return [f"{-min(values('split_merge_hdp_bars', column, 'oHDP-SM')):.3f}"]
-
-
-def bars_without_moves():
-    figures = []
-    for start in ("20", "50"):
-        (row,) = rows("split_merge_hdp_bars", method="oHDP", topics_at_the_start=start)
-        figures += span([int(n) for n in row["at the end, by seed"].split()], 0)
-        if start == "20":
-            figures += span([-float(row[name]) for name in ("lowest score less the truth's", "highest")])
-    return figures
 
 
 def gibbs_ahead_of_moves():
@@ -126,35 +94,7 @@ def gibbs_ahead_of_moves():
     return [f"{score['CGS', '300'] - best:.2f}"]
 
 
-def any_gain_or_significant():
-    """Topics and scores on NIPS from 100 topics, and the seconds of the second."""
-    table = rows("split_merge_hdp_nips")
-    start = "topics at the start (or at most)"
-    any_gain, significant = (
-        next(row for row in table if (row["method"], row[start]) == (name, "100"))
-        for name in ("oHDP-SM, paper", "oHDP-SM")
-    )
-    figures = [
-        [row["topics in use, by seed"], f"{float(row['score']):.3f}"] for row in (any_gain, significant)
-    ]
-    return [*figures[0], *figures[1], significant["seconds"]]
-
-
-def lead_on_kos():
-    """With the settings of the paper over sizes of batches: by score, and by equation 26."""
-    for measure in ("score", "equation 26"):
-        ours, theirs = (
-            [entry("hybrid_hdp_batch", measure, "kos", method, batch_size=n) for n in BATCHES]
-            for method in HYBRID[1:]
-        )
-        yield from span([a - b for a, b in zip(ours, theirs)])
-
-
 SENTENCES = [
-    (
-        "On KOS, its lead is {} to {} nats over all batch sizes, and {} to {} by equation 26.",
-        lead_on_kos,
-    ),
     (
         "With the choices of the paper, runs end with {} to {} topics, and {} runs with exactly twenty.",
         topics_of_bars,
@@ -182,29 +122,12 @@ SENTENCES = [
         "tokens. Their scores are {} and {}, after {} sweeps and more.",
         chains_on_kos_and_sweeps,
     ),
+    ("On KOS, from 1 to 300 topics, it ends with {} to {} topics.", topics_of_moves_on_kos),
     (
-        "On KOS, from 1 to 300 topics, it ends with {} to {} topics, of which {} to {} hold 99 percent of "
-        "the tokens. Scores are from {} to {}. This is the number of the chains. Without moves, with at most "
-        "300 topics, :class:`HybridHDP` scores {}, and {} topics hold 99 percent:",
-        moves_and_truncation,
-    ),
-    (
-        "There, VarGibbs from 128 topics keeps {} to {}, and is ahead of G-OEM from two. Only on the long "
-        "stream of arXiv does an HDP beat G-OEM for LDA with 128 topics, and by then that HDP has {} to "
-        "{} topics.",
-        topics_of_growing_hdps,
-    ),
-    ("and within {} nats of the true ones.", below_the_true_topics),
-    (
-        "runs from 20 topics end with {} to {} topics, {} to {} nats lower. Runs from 50 topics end "
-        "with {} to {}.",
-        bars_without_moves,
+        "an HDP beat G-OEM for LDA with 128 topics, and by then that HDP has {} to {} topics.",
+        hdp_of_online_em,
+        "arxiv_0",
+        "G-OEM HDP from 2",
     ),
     ("The one seed contradicts the claim by {} nats or more.", gibbs_ahead_of_moves),
-    (
-        "any gain lead to {} topics at {} in two minutes. Moves with significant gains lead to {} "
-        "topics at {} in {} "
-        "seconds,",
-        any_gain_or_significant,
-    ),
 ]

@@ -44,10 +44,6 @@ def seconds_of(method, corpus="arxiv_0"):
     return entry("online_em_time", corpus, method)
 
 
-def over_default(method):
-    return [rounded(seconds_of(method) / seconds_of("G-OEM"))]
-
-
 def moment_matching(*models):
     """Least and most microseconds a token with 100 topics and the defaults; one figure if they are equal.
 

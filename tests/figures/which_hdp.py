@@ -27,13 +27,6 @@ def scores_of_learned_concentrations():
     ]
 
 
-def topics_of_moves(corpus):
-    """From all starts: topics that hold 99 percent, and scores."""
-    (found,) = rows("hdp_topics_agreement", corpus, "HybridHDP, moves")
-    scores = [f"{float(found[name]):.3f}" for name in ("lowest score", "highest")]
-    return [found["fewest topics that hold 99 %"], found["most"], *scores]
-
-
 def bounds_of_numbers():
     """Of KOS: how far seeds and numbers given differ, in percent; bounds and topics with moves."""
     by_number = {}
@@ -59,26 +52,9 @@ SENTENCES = [
         scores_of_learned_concentrations,
     ),
     (
-        "With concentrations of 45 and 5, chains from 20 and 300 topics end with {} and {} topics, "
-        "of which {} and {} hold 99 percent of the tokens. Their scores are {} and {}.",
-        topics_of_chains,
-        "nips1740",
-    ),
-    (
         "seeds with the same number of topics differ by up to {} percent. From ten topics on, averages over "
         "seeds differ less ({} percent). With moves the bound is from {} to {}, equal to the best without "
         "moves or higher. Starts from 5 to 300 topics end with {} to {} topics.",
         bounds_of_numbers,
-    ),
-    (
-        "On NIPS, from 1 to 300 topics, {} to {} hold 99 percent of the tokens, at scores from {} to {}.",
-        topics_of_moves,
-        "nips1740",
-    ),
-    (
-        "With concentrations of 35 and 0.75, chains from 20 and 300 topics end with {} and {} topics, "
-        "of which {} and {} hold 99 percent of the tokens. Their scores are {} and {}.",
-        topics_of_chains,
-        "reuters21578",
     ),
 ]
