@@ -650,7 +650,7 @@ def test_pickled_model_goes_on_identically():
 
 
 def test_start_of_documents_is_a_matter_of_the_batch_method():
-    with pytest.raises(ValueError, match="document_start='warm': with learning_method='online'"):
+    with pytest.raises(ValueError, match="document_start='warm' is invalid with learning_method='online'"):
         make_model(document_start="warm").fit(X)
 
 

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sktopic
+from sktopic.exceptions import CountsWarning
 from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
 from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA, SinglePassLDA
 
@@ -63,6 +64,7 @@ def test_averages_of_counts_that_vanish_beside_others(large):
     X = np.array([[small, small], [small, 0.0], [large, small], [small, large]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", CountsWarning)  # of so few words
         model = OnlineEMLDA(n_components=2, average=True, batch_size=1, random_state=0).fit(X)
         assert_allclose(model.components_.sum(axis=1), 1.0)
         assert_allclose(model.transform(X).sum(axis=1), 1.0)

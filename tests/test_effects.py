@@ -152,6 +152,14 @@ def test_models_without_draws_are_refused():
         estimate_effect(OnlineOPELDA(2, random_state=0).fit(X), X, IS_LATE)
 
 
+def test_the_first_of_ordered_categories_is_the_baseline(lda):
+    group = pd.Categorical(list("abc") * 20, categories=list("cab"))
+    for covariate in (group, pd.Series(group)):
+        assert list(estimate_effect(lda, X, covariate)["covariate"].unique()) == ["(intercept)", "a", "b"]
+    with pytest.raises(ValueError, match="covariates has dates in covariate; must be numbers"):
+        estimate_effect(lda, X, pd.date_range("2020", periods=60))
+
+
 def test_plot_sorts_topics_by_their_effect(lda):
     table = estimate_effect(lda, X, pd.DataFrame({"late": IS_LATE, "length": LENGTHS}))
     ax = plot_effects(table, "late", topics=[3, "Topic 0", 2])

@@ -62,7 +62,8 @@ COUNTED = {
 }
 # The same if a model is fitted.
 OF_FITTED = {
-    "texts": "give vectorizer.transform(X) of the training's vectorizer, or give the pipeline and texts",
+    "texts": "give vectorizer.transform(X) of the training's vectorizer, or call a function that takes the "
+    "pipeline and texts",
     "the path of a folder": "to use a corpus on disk, pass sktopic.datasets.open_corpus(path)",
     "a path, but no folder is there": "to use a corpus on disk, pass sktopic.datasets.open_corpus(path)",
 }

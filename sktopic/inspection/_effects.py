@@ -187,7 +187,7 @@ def _design(pandas, covariates):
             "covariates, give a DataFrame."
         )
     if not isinstance(covariates, pandas.DataFrame):
-        if not isinstance(covariates, pandas.Series):
+        if not isinstance(covariates, pandas.Series | pandas.Categorical):
             covariates = np.asarray(covariates)
         covariates = pandas.DataFrame(covariates)
         if list(covariates.columns) == [0]:
@@ -201,6 +201,10 @@ def _design(pandas, covariates):
             columns.append(column.to_numpy(dtype=np.float64))
             names.append(str(name))
             continue
+        if pandas.api.types.is_datetime64_any_dtype(column):
+            raise ValueError(
+                f"covariates has dates in {name}; must be numbers, such as years, or categories."
+            )
         categories = column.astype("category").cat.remove_unused_categories()
         for code, category in enumerate(categories.cat.categories[1:], start=1):
             columns.append((categories.cat.codes == code).to_numpy(dtype=np.float64))

@@ -170,7 +170,7 @@ def read(name):
 
 def fit():
     import sktopic
-    X = [[2, 0, 1], [0, 3, 1], [1, 1, 0]]
+    X = [[200, 0, 100], [0, 300, 100], [100, 100, 0]]
     return sktopic.OnlineEMLDA(2, n_jobs=2, random_state=0).fit(X).transform(X).tobytes()
 
 together(*(lambda name=name: read(name) for name in 2 * sys.argv[1:]))
