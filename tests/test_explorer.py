@@ -14,6 +14,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_limits
 
 import sktopic
 from sktopic.datasets import make_bars
@@ -407,14 +408,12 @@ def test_the_map_lowers_the_stress_as_printed(n_topics):
     np.testing.assert_allclose(scaled(points, distances), lowered(points, distances), rtol=0, atol=1e-9)
 
 
-def test_the_map_of_many_topics_takes_as_long_as_some_hundred_passes_over_their_distances():
+def test_the_map_of_many_topics_is_made_in_seconds():
     distances = 1 - topic_similarity(np.random.default_rng(0).dirichlet(np.full(500, 0.05), 800))
-    start = time.process_time()
-    topic_map(distances, np.full(800, 1 / 800))
-    seconds, start = time.process_time() - start, time.process_time()
-    for _ in range(20):
-        np.sqrt(distances * distances + 1.0).sum()
-    assert seconds < 40 * (time.process_time() - start)
+    with threadpool_limits(1, "blas"):  # threads that wait for each other would count, too
+        start = time.process_time()
+        topic_map(distances, np.full(800, 1 / 800))
+        assert time.process_time() - start < 3
 
 
 def test_the_map_has_the_distances_of_topics():
