@@ -73,18 +73,7 @@ def sweep_densely(batch, topics, prior, chains, sweeps, workers, *, by_cell=Fals
 
     by_cell : whether cells have sums, the counts, instead of documents
     """
-    found = sweep(
-        _sweep,
-        batch,
-        topics,
-        chains,
-        workers,
-        rows=topics.rows,
-        prior=prior,
-        sweeps=sweeps,
-        by_cell=by_cell,
-        team=workers.team,
-    )
+    found = sweep(_sweep, batch, topics, chains, workers, prior=prior, sweeps=sweeps, by_cell=by_cell)
     return DenseSums(*map(joined, zip(*found)))
 
 

@@ -34,6 +34,7 @@ def joined_results(kernel, batch, workers, *arrays):
 
 def sweep(kernel, batch, topics, chains, workers, **settings):
     """What a kernel of sweeps returns of the documents of each process; writes to z of the chains."""
+    settings |= {"rows": topics.rows, "team": workers.team}
     if workers.n_processes == 1:
         cells, bounds = batch.cells(0, batch.n_documents), batch.clump_indptr
         return [kernel(cells=cells, clump_indptr=bounds, chains=chains, left_out=topics.left_out, **settings)]

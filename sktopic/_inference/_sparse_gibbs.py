@@ -87,18 +87,8 @@ class SampledCounts:
 
 def sweep_sparsely(batch, topics, prior, chains, sweeps, workers):
     """SampledCounts by draws that go over the topics a document has; writes to z of the chains."""
-    found = sweep(
-        _sweep,
-        batch,
-        topics,
-        chains,
-        workers,
-        rows=topics.rows,
-        cumulative=topics.cumulative,
-        prior=prior,
-        sweeps=sweeps,
-        team=workers.team,
-    )
+    cumulative = topics.cumulative
+    found = sweep(_sweep, batch, topics, chains, workers, cumulative=cumulative, prior=prior, sweeps=sweeps)
     indptr, *sums = zip(*found)
     return SampledCounts(batch, topics, prior, sweeps.n_sweeps, joined_indptr(indptr), *map(joined, sums))
 
