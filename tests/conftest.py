@@ -21,10 +21,17 @@ from sktopic._state._fields import State, arrays_of, sizes_of, values_of
 from sktopic._training._minibatches import Update
 
 VARIABLE = "SKTOPIC_DATA"
+# What a contributor does not run after every change
+NOT_CORE = {"data", "law", "slow"}
+NOT_CORE_FILES = ("hostile/", "test_site.py", "test_snippets.py", "test_explorer_browser.py", "test_release.py")
 
 
+@pytest.hookimpl(tryfirst=True)  # before "-m" is read
 def pytest_collection_modifyitems(items):
-    """Skip tests marked ``data`` unless the variable names a folder."""
+    """Mark tests as ``core``; skip those marked ``data`` unless the variable names a folder."""
+    for item in items:
+        if not NOT_CORE & set(item.keywords) and not any(name in item.nodeid for name in NOT_CORE_FILES):
+            item.add_marker("core")
     if os.environ.get(VARIABLE):
         return
     skip = pytest.mark.skip(reason=f"{VARIABLE} is not set")
