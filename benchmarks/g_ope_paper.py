@@ -203,7 +203,7 @@ def draw_p(study, corpora, short):
         rows.extend([corpus, *setting, p, *values] for p, values in cells.items())
     finish(figure, study.path("_p.png"), 4)
     head = ["corpus", "mini-batch", "kappa", "p"]
-    study.write("p", head + [n for title in MEASURES.values() for n in (title, *DECILES)], rows)
+    study.write("p", head + [n for title in MEASURES.values() for n in (title, *(f"{each}, {title}" for each in DECILES))], rows)
 
 
 def documents_axis(axis):

@@ -540,7 +540,7 @@ def write_text(study, corpora, short):
     study.write("text", [*head, "seconds of training", "microseconds a token", "seeds"], table)
 
 
-SCORE_HEAD = [name for title in MEASURES.values() for name in (title, *DECILES)]
+SCORE_HEAD = [name for title in MEASURES.values() for name in (title, *(f"{each}, {title}" for each in DECILES))]
 TOPIC_HEAD = ["topics found", "least", "most"]
 
 
