@@ -37,8 +37,14 @@ def read_tables(path):
 
 
 def write_tables(path, tables):
-    """Write what read_tables returns."""
-    columns = dict.fromkeys(column for rows in tables.values() for row in rows for column in row)
+    """Write what read_tables returns; a column stands behind the one that it follows in its table."""
+    columns = []
+    for first, *_ in filter(None, tables.values()):
+        place = 0
+        for column in first:
+            if column not in columns:
+                columns.insert(place, column)
+            place = columns.index(column) + 1
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, ["table", *columns], restval="", lineterminator="\n")
         writer.writeheader()

@@ -3,7 +3,7 @@
 - ``.. figures::`` holds Python statements that give names to what the page shows.
 - ``:figure:`...``` is an expression with a format, as between the braces of an f-string.
 - ``.. results:: title`` is a table. Its content is an expression for what `select`, `pivot` or `wide` return.
-- ``.. measured-on:: study`` says on which machine, with which versions, and when.
+- ``.. study:: name`` links its results, and says by which script, on which machine, and when they were made.
 
 Names that are known in them: `table`, `rows`, NumPy as `np`, all of `_formats`, and what is public here. Figures
 that are not found fail the build.
@@ -163,20 +163,24 @@ class Results(CSVTable, SphinxDirective):
         return super().run()
 
 
-class MeasuredOn(SphinxDirective):
-    """A line for each machine."""
+class StudyOf(SphinxDirective):
+    """Where the results of a study are, which script makes them, and on which machines it ran when."""
 
     required_arguments = 1
 
     def run(self):
         names_of(self.env)
-        lines = [row[MEASURED_ON] for row in rows(f"{self.arguments[0]}.{MEASURED_ON}")]
-        return [nodes.paragraph("", f"Measured on: {line}") for line in lines]
+        (study,) = self.arguments
+        script = f"{study}.py" if (ROOT / "benchmarks" / f"{study}.py").exists() else f"{study}_paper.py"
+        machines = [row[MEASURED_ON] for row in read_tables(PUBLISHED / f"{study}.csv").get(MEASURED_ON, ())]
+        told = f":download:`All results </benchmarks/{study}.csv>`, by ``benchmarks/{script}``"
+        told += "".join(f"; {line}" for line in machines)
+        return self.parse_text_to_nodes(told + ".")
 
 
 def setup(app):
     app.add_directive("figures", Figures)
     app.add_directive("results", Results)
-    app.add_directive("measured-on", MeasuredOn)
+    app.add_directive("study", StudyOf)
     app.add_role("figure", Figure())
     return {"parallel_read_safe": True, "parallel_write_safe": True}
