@@ -40,7 +40,7 @@ def write_tables(path, tables):
     """Write what read_tables returns; a column stands behind the one that it follows in its table."""
     columns = []
     for first, *_ in filter(None, tables.values()):
-        place = 0
+        place = 0 if set(first) & set(columns) else len(columns)
         for column in first:
             if column not in columns:
                 columns.insert(place, column)
