@@ -139,6 +139,8 @@ class Figure(SphinxRole):
         quoted = self.text.replace('"""', "")
         try:
             shown = eval(f'f"""{{{quoted}}}"""', names_of(self.env))
+            if "nan" in shown:
+                raise ValueError(shown)
         except Exception as error:
             message = self.inliner.reporter.error(f":figure:`{self.text}`: {error!r}", line=self.lineno)
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
