@@ -179,6 +179,11 @@ class Pool:
             )
 
 
+def with_deciles(titles):
+    """A column for each title, and behind it one for each of the deciles."""
+    return [name for title in titles for name in (title, *(f"{decile}, {title}" for decile in DECILES))]
+
+
 def spread(values):
     """Median, third and seventh decile."""
     return np.quantile(np.array(values, dtype=float), [0.5, 0.3, 0.7], axis=0)

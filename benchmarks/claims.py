@@ -3,8 +3,8 @@
     python benchmarks/claims.py [--update]
 
 Reads the runs of the studies *_paper.py in benchmarks/runs/, of which their tables in doc/benchmarks/ are
-made, since intervals need them seed by seed; nothing is measured. Of claims.csv, the main table has a line for
-each claim, for the page "Claims of the papers", and "comparisons" one for each that a claim is judged by. It
+made, since intervals need them seed by seed; nothing is measured. The main table of claims.csv has a line for
+each claim, for the page "Claims of the papers"; "comparisons" has one for each that a claim is judged by. It
 goes to benchmarks/output/, or with --update to doc/benchmarks/.
 
 A comparison is a number for each seed (or random split of the corpus, or data set), such as the difference of

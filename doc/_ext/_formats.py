@@ -28,6 +28,12 @@ def whole(cell):
     return f"{int(cell):,}"
 
 
+def rounded_down(x):
+    """To one digit."""
+    unit = 10 ** math.floor(math.log10(x))
+    return int(x / unit) * unit
+
+
 def significant(cell, digits=2):
     """Thousands are written out, with commas: 98,000."""
     if cell in MISSING:

@@ -5,10 +5,12 @@
 - ``.. results:: title`` is a table. Its content is an expression for what `select`, `pivot` or `wide` return.
 - ``.. study:: name`` links its results, and says by which script, on which machine, and when they were made.
 
-Names that are known in them: `table`, `rows`, NumPy as `np`, all of `_formats`, and what is public here. Figures
-that are not found fail the build.
+They know the functions of this module, the forms of `_formats`, NumPy as `np` and pandas as `pd`. The build
+fails where a figure is not found.
 """
 
+import csv
+import io
 import sys
 from pathlib import Path
 
@@ -32,7 +34,7 @@ def path_and_table(name):
 
 
 def rows(name, **cells):
-    """Rows of a table, dicts of strings; those that have these cells, in columns of these names (_ for a space)."""
+    """Rows of a table, dicts of strings: those that have these cells, by the column (with _ for a space)."""
     path, name = path_and_table(name)
     cells = {column.replace("_", " "): cell for column, cell in cells.items()}
     found = [row for row in read_tables(path)[name] if cells.items() <= row.items()]
@@ -74,7 +76,7 @@ def rows_of(source, where, by):
 
 
 def select(source, columns, where=None, by=None):
-    """A row for each row of a table (or list of dicts); columns are a dict from the head to a function of the row."""
+    """A row for each row of a table, or dict; columns are a dict from the head to a function of the row."""
     shown = [tuple(column(row) for column in columns.values()) for row in rows_of(source, where, by)]
     return list(columns), shown
 
@@ -119,6 +121,14 @@ def names_of(env):
     return env.current_document.setdefault("figures", dict(KNOWN))
 
 
+def shown(text, names):
+    """The figure that a role shows: its text is what stands between the braces of an f-string."""
+    figure = eval(f'f"""{{{text}}}"""', names)
+    if "nan" in figure:
+        raise ValueError(f"{text} is {figure}")
+    return figure
+
+
 class Figures(SphinxDirective):
     """Statements that give names."""
 
@@ -136,31 +146,29 @@ class Figure(SphinxRole):
     """An expression with its format."""
 
     def run(self):
-        quoted = self.text.replace('"""', "")
         try:
-            shown = eval(f'f"""{{{quoted}}}"""', names_of(self.env))
-            if "nan" in shown:
-                raise ValueError(shown)
+            figure = shown(self.text, names_of(self.env))
         except Exception as error:
             message = self.inliner.reporter.error(f":figure:`{self.text}`: {error!r}", line=self.lineno)
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
-        return [nodes.Text(shown)], []
+        return [nodes.Text(figure)], []
 
 
 class Results(CSVTable, SphinxDirective):
     """A table: at most eight columns and 25 rows are read."""
 
-    option_spec = {name: kind for name, kind in CSVTable.option_spec.items() if name not in ("file", "url")}
-
     def run(self):
         try:
-            head, shown = eval("(" + "\n".join(self.content) + ")", names_of(self.env))
+            head, body = eval("(" + "\n".join(self.content) + ")", names_of(self.env))
         except Exception as error:
             raise self.error(f"{type(error).__name__}: {error}") from error
-        if len(head) > 8 or not 0 < len(shown) <= 25:
-            raise self.error(f"{len(head)} columns and {len(shown)} rows, instead of 8 and 25 at most")
-        quoted = [", ".join(f'"{str(each).replace(chr(34), chr(34) * 2)}"' for each in row) for row in (head, *shown)]
-        self.content = StringList(quoted, source=self.state_machine.input_lines.source(0))
+        if len(head) > 8 or not 0 < len(body) <= 25:
+            raise self.error(f"{len(head)} columns and {len(body)} rows, instead of 8 and 25 at most")
+        file = io.StringIO()
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([head, *body])
+        self.content = StringList(
+            file.getvalue().splitlines(), source=self.state_machine.input_lines.source(0)
+        )
         self.options["header-rows"] = 1
         return super().run()
 
