@@ -12,6 +12,7 @@ fails where a figure is not found.
 import csv
 import io
 import sys
+import warnings
 from pathlib import Path
 
 import _formats
@@ -25,6 +26,8 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 from _results import CORPUS_NAMES, MAIN, MEASURED_ON, PUBLISHED, read_tables  # noqa: E402
+
+warnings.filterwarnings("ignore", category=pd.errors.PerformanceWarning)  # tables are small
 
 
 def path_and_table(name):
