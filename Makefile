@@ -33,13 +33,14 @@ PURE := tests/kernels $(addprefix tests/test_,block_order.py coherence.py compar
 WATCHED_FOR_RACES := $(addprefix tests/,$(addprefix kernels/test_,team.py gibbs.py statistics.py topics.py) \
 	test_concurrency.py test_parallel.py) --deselect tests/kernels/test_team.py::test_a_fork_goes_on_alone
 
-.PHONY: help demo test test-all parallel hostile bounds sanitize races clang aarch64 headers lint bench doc check-doc dev
+.PHONY: help demo test coverage test-all parallel hostile bounds sanitize races clang aarch64 headers lint bench doc check-doc dev
 .PHONY: dist release-check clean
 .NOTPARALLEL:
 
 help:
 	@echo "make demo      install into .venv, run examples/demo.py, write its picture to demo/"
 	@echo "make test      install into .venv, run the test suite and the doctests"
+	@echo "make coverage  the test suite, with the lines of Python that it does not run"
 	@echo "make test-all  the test suite on every Python at hand ($(VERSIONS)), and what finds more"
 	@echo "make parallel  tests of kernels, metrics and statistics, each in four threads at once"
 	@echo "make hostile   $(HOSTILE_CASES) random programs against the estimators, and all else in tests/hostile"
@@ -66,6 +67,10 @@ demo: $(VENV)/.kernels $(VENV)/.extra-plot
 
 test: $(VENV)/.kernels $(VENV)/.extra-test $(VENV)/.extra-dask
 	$(PYTEST) $(PYTEST_ARGS)
+
+# Lines that only child processes run count as missed.
+coverage: $(VENV)/.kernels $(VENV)/.extra-test $(VENV)/.extra-dask $(VENV)/.extra-coverage
+	$(PYTEST) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 test-all:
 	@for version in $(VERSIONS); do \

@@ -141,7 +141,7 @@ def draw(study, rows):
         axes[title].set_xlabel("words" if name == "drawn" else "topics")
         axes[title].set_ylabel("ns a token")
         axes[title].set_ylim(100, 30_000)
-    finish(figure, study.path(".png"))
+    finish(figure, study.path(".svg"))
 
 
 def main():

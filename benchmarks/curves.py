@@ -2,7 +2,7 @@
 
     python benchmarks/curves.py [CORPUS] [--n-components 100]
 
-One core each, defaults but for the number of topics. Writes curves_CORPUS.csv and .png to benchmarks/output/,
+One core each, defaults but for the number of topics. Writes curves_CORPUS.csv and .svg to benchmarks/output/,
 or with --update to doc/benchmarks/; the score is that of benchmarks/peers.py.
 """
 
@@ -11,7 +11,7 @@ import time
 import matplotlib.pyplot as plt
 import numpy as np
 from _corpora import N_TEST, default_corpus, load
-from _study import Study, named, new_parser
+from _study import Study, named, new_parser, save
 
 from sktopic import OnlineEMLDA
 from sktopic.metrics import document_completion
@@ -128,7 +128,7 @@ def draw(study, corpus, n_components, points):
     )
     axes.grid(alpha=0.3)
     axes.legend(loc="lower left")
-    figure.savefig(study.path(f"_{corpus}.png"), dpi=120)
+    save(figure, study.path(f"_{corpus}.svg"))
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ from sktopic.metrics import coherence, document_completion
 K, ITERATIONS = 100, 50
 P = tuple(float(p) for p in np.round(np.arange(0.1, 0.91, 0.05), 2))
 SETTINGS = tuple(product((5000, 500), (0.9, 0.7)))  # mini-batch, kappa
+SHOWN = (5000, 0.9), (500, 0.7)
 # Passes, test documents and seeds.
 CORPORA = {"nips_uci": (5, 150, range(5)), "enron_inbox": (1, 500, range(5)), "arxiv": (1, 500, range(5))}
 N_STREAMS = 5
@@ -212,7 +213,7 @@ def draw_p(study, corpora, short):
             for p, values in found.items():
                 cells.setdefault(p, []).extend(f"{v:.4f}" for v in spread(values))
         rows.extend([corpus, *setting, p, *values] for p, values in cells.items())
-    finish(figure, study.path("_p.png"), 4)
+    finish(figure, study.path("_p.svg"), 4)
     head = ["corpus", "mini-batch", "kappa", "p"]
     study.write("p", head + with_deciles(MEASURES.values()), rows)
 
@@ -252,7 +253,8 @@ def draw_methods(study, corpora, short):
                 seconds = f"{np.median([row['seconds'] for row in found]):.1f}"
                 p_shown = method if isinstance(method, float) else ""
                 rows.append([corpus, batch, kappa, name, p_shown, *ends, seconds, len(found)])
-        finish(figure, study.path(f"_methods_{batch}_{round(10 * kappa)}.png"), 6)
+        if (batch, kappa) in SHOWN:
+            finish(figure, study.path(f"_methods_{batch}_{round(10 * kappa)}.svg"), 6)
     head = [
         "corpus",
         "mini-batch",

@@ -258,7 +258,7 @@ def draw(study):
             dots = {**look, "linestyle": "", "marker": "o"}
             axis.plot(points, [row[what] for row in rows], label=LABELS[part], **dots)
         axis.set(xlabel="topics", ylabel="nats per word", xscale="log")
-    finish(figure, study.path(".png"))
+    finish(figure, study.path(".svg"))
 
 
 def write_tables(study):

@@ -325,7 +325,7 @@ def draw_curve(study):
                 look = {**looks[method], "linestyle": "", "marker": "o"}
                 axis.plot(*zip(*points), label=f"{method}: found", **look)
         axis.set(xlabel="topics", ylabel="nats per hidden word", xscale="log")
-    finish(figure, study.path(".png"), 1)
+    finish(figure, study.path(".svg"), 1)
 
 
 def draw_all(study):

@@ -287,7 +287,7 @@ def draw_ends(study, part, corpora):
         axes[title].set(xlabel=name, ylabel="nats per word", xscale="log")
         axes[title].set_xticks(sizes, sizes)
         axes[title].minorticks_off()
-    finish(figure, study.path(f"_{part}.png"))
+    finish(figure, study.path(f"_{part}.svg"))
     head = ["corpus", "method", "largest number of topics", "batch size", "seeds", "score", "from", "to"]
     head += ["equation 26", "its from", "its to", "topics in use", "seconds of training"]
     study.write(part, head, table)
@@ -337,7 +337,7 @@ def draw_time(study, corpora):
         axes[title].set(
             xlabel="seconds of training", ylabel="nats per hidden word", xscale="log", ylim=(high - 1.2, high)
         )
-    finish(figure, study.path("_time.png"))
+    finish(figure, study.path("_time.svg"))
     head = ["corpus", "method", "topics given (or at most)", "seeds", "score after 1 s", "10 s", "100 s"]
     head += ["at the end", "from", "to", "seconds", "topics in use", "best score", "seconds to it"]
     study.write("time", head, [row for i, row in enumerate(table) if row not in table[:i]])
@@ -404,7 +404,7 @@ def draw_starts(study):
         axis.set(xlabel="seconds", ylabel=name, xscale="log")
         note_seeds(axis, 1)
     axes["score"].set_ylabel("nats per hidden word")
-    finish(figure, study.path("_starts.png"))
+    finish(figure, study.path("_starts.svg"))
     study.write("starts", ["topics at the start", "seconds", "score", "topics"], table)
 
 

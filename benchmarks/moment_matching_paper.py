@@ -468,12 +468,11 @@ def draw_number(study, short):
     for axis in axes.values():
         axis.plot([0, 10.5], [0, 10.5], color="gray", linewidth=1)
         axis.set(xlabel="true number of topics", ylabel="topics found", ylim=(0, LIMIT + 0.5))
-    finish(figure, study.path("_number.png"))
+    finish(figure, study.path("_number.svg"))
 
 
 MEASURES = {"own": "own inference", "fold-in": "one fold-in for all"}
 # Lines of the pictures: label, method, settings.
-PAPER_LINES = [(method, method, "paper") for method in MODELS]
 DEFAULT_LINES = [
     *((method, method, "default") for method in MODELS),
     *((f"{method}, auto", method, "default, auto") for method in MODELS),
@@ -491,7 +490,7 @@ def found_by(cache, corpus, method, settings, short):
     return {n: rows for n, rows in found.items() if rows}
 
 
-def draw_text(study, corpora, short, name, lines, hdp_lines):
+def draw_text(study, corpora, short, lines, hdp_lines):
     """Figures 3a and 4: models that are given a number of topics as lines, the others where they end."""
     figure, axes = panels([f"{corpus}: {title}" for title in MEASURES.values() for corpus in corpora])
     looks = styles([label for label, *_ in lines] + list(hdp_lines))
@@ -513,7 +512,7 @@ def draw_text(study, corpora, short, name, lines, hdp_lines):
                 ends = CORPORA[corpus].topics[:: len(CORPORA[corpus].topics) - 1]
                 values = [[row[HDP_LINES[label]] for row in rows]] * 2
                 line(axis, ends, values, label, {**looks[label], "marker": "", "linestyle": ":"})
-    finish(figure, study.path(f"_{name}.png"))
+    finish(figure, study.path("_text_default.svg"))
 
 
 def text_cells(corpora):
@@ -602,7 +601,7 @@ def draw_trace(study, corpora, short):
             axes[corpus].plot(*row["trace"], label=label, **style)
     for axis in axes.values():
         axis.set(xlabel="tokens seen", ylabel="most probable number of topics", xscale="log")
-    finish(figure, study.path("_trace.png"))
+    finish(figure, study.path("_trace.svg"))
 
 
 def write_words(study, corpora):
@@ -623,8 +622,7 @@ def draw_all(study, corpora, short):
         draw_number(study, short)
         write_number(study, short)
         write_rates(study, short)
-    draw_text(study, corpora, short, "text_paper", PAPER_LINES, list(HDP_LINES))
-    draw_text(study, corpora, short, "text_default", DEFAULT_LINES, list(HDP_LINES)[:1])
+    draw_text(study, corpora, short, DEFAULT_LINES, list(HDP_LINES)[:1])
     write_text(study, corpora, short)
     write_alpha(study, corpora, short)
     write_order(study, corpora, short)

@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import DECILES, Pool, Study, finish, interval, line, new_parser, panels, spread, styles
+from _study import DECILES, Pool, Study, finish, interval, line, new_parser, panels, save, spread, styles
 
 from sktopic import hdp, lda
 from sktopic._topics._prior import default_topic_word_prior
@@ -423,7 +423,7 @@ def draw_against_topics(study, corpora, topics, seeds, methods, name):
         axis.set_xticks(numbers, [str(k) for k in numbers])
         axis.set_xlabel("topics")
         axis.set_ylabel("nats per word")
-    finish(figure, study.path(f"_{name}.png"))
+    finish(figure, study.path(f"_{name}.svg"))
     head = ["corpus", "method", "topics", "log-perplexity, nats per word", *DECILES, "splits"]
     study.write(name, head, rows)
 
@@ -443,7 +443,7 @@ def draw_stream(study, corpora, topics, seeds):
         axis.set_xscale("log")
         axis.set_xlabel("documents seen")
         axis.set_ylabel("nats per word")
-    finish(figure, study.path("_stream.png"))
+    finish(figure, study.path("_stream.svg"))
     study.write("stream", ["corpus", "method", "documents", "log-perplexity, nats per word"], rows)
 
 
@@ -462,7 +462,7 @@ def draw_hdp(study, corpora, topics, seeds):
             rows.append([corpus, name, *ends, len(found), counts])
     for axis in axes.values():
         axis.set(xscale="log", xlabel="documents seen", ylabel="nats per word")
-    finish(figure, study.path("_hdp.png"))
+    finish(figure, study.path("_hdp.svg"))
     head = ["corpus", "method", "log-perplexity, nats per word", *DECILES, "splits", "topics at the end"]
     study.write("hdp", head, rows)
 
@@ -484,7 +484,7 @@ def draw_bound(study, corpora, topics, seeds):
         axis.set_xticks(topics, [str(k) for k in topics])
         axis.set_xlabel("topics")
         axis.set_ylabel("bound, nats per word")
-    finish(figure, study.path("_bound.png"))
+    finish(figure, study.path("_bound.svg"))
     study.write("bound", ["corpus", "method", "topics", "bound, nats per word", "splits"], rows)
 
 
@@ -510,32 +510,18 @@ def draw_steps(study, corpora, topics, seeds):
         axis.set_xlabel("exponent of the step size")
         axis.set_ylabel("nats per word")
         axis.legend(frameon=False)
-    figure.savefig(study.path("_steps.png"), dpi=100)
+    save(figure, study.path("_steps.svg"))
     head = ["corpus", "topics", "learning_decay", "average", "log-perplexity, nats per word", "splits"]
     study.write("steps", head, rows)
 
 
-def draw_prior(study, seeds):
-    decays = (0.5, 1.0)
-    figure, axes = panels([f"learning_decay={decay}" for decay in decays])
+def write_prior(study, seeds):
     rows = []
-    for decay, axis in zip(decays, axes.values()):
-        for i, (rule, options) in enumerate(PRIOR_RULES.items()):
-            for j, method in enumerate(ONLINE_EM):
-                runs = runs_of(
-                    study.cache, "synthetic", seeds, method, 10, {**options, "learning_decay": decay}
-                )
-                if runs:
-                    middle, low, high = spread(last(runs))
-                    label = rule if j == 0 else None
-                    place, error = j + 0.2 * (i - 1), [[middle - low], [high - middle]]
-                    axis.errorbar(place, middle, error, marker=".", color=f"C{i}", capsize=3, label=label)
-                    rows.append(
-                        [method, decay, rule, f"{middle:.4f}", f"{low:.4f}", f"{high:.4f}", len(runs)]
-                    )
-        axis.set_xticks(range(len(ONLINE_EM)), list(ONLINE_EM))
-        axis.set_ylabel("nats per word")
-    finish(figure, study.path("_prior.png"))
+    for decay, rule, method in product((0.5, 1.0), PRIOR_RULES, ONLINE_EM):
+        options = {**PRIOR_RULES[rule], "learning_decay": decay}
+        runs = runs_of(study.cache, "synthetic", seeds, method, 10, options)
+        if runs:
+            rows.append([method, decay, rule, *(f"{x:.4f}" for x in spread(last(runs))), len(runs)])
     head = ["method", "learning_decay", "prior", "log-perplexity, nats per word", *DECILES, "splits"]
     study.write("prior", head, rows)
 
@@ -657,7 +643,7 @@ def draw(study, corpora, topics, seeds):
     draw_hdp(study, corpora, topics, seeds)
     draw_bound(study, corpora, topics, seeds)
     draw_steps(study, corpora, topics, seeds)
-    draw_prior(study, seeds)
+    write_prior(study, seeds)
     write_equal(study, corpora, topics, seeds)
     write_variants(study, seeds, topics)
     write_common(study, topics)

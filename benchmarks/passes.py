@@ -10,7 +10,7 @@ topics that it amounts to, exp of its entropy. And OnlineVariationalLDA started 
 that lean towards documents; a topic is empty if it has less than a tenth of the tokens of the mean one. What
 there was to choose was chosen on held-back training documents: for the root of 20 Newsgroups, Reuters and
 Enron, else of KOS. Every run is kept, so that an interrupted study goes on. Writes passes.csv,
-passes_starts.csv, passes_root.csv and passes.png to benchmarks/output/, or with --update to doc/benchmarks/.
+passes_starts.csv, passes_root.csv and passes.svg to benchmarks/output/, or with --update to doc/benchmarks/.
 """
 
 import time
@@ -207,7 +207,7 @@ def draw(study, table, n_components):
         axis.set(
             xscale="log", xlabel="passes", ylabel="held-out nats per word", xticks=PASSES, xticklabels=PASSES
         )
-    finish(figure, study.path(".png"), 3)
+    finish(figure, study.path(".svg"), 3)
 
 
 PARTS = {"passes": study_passes, "starts": study_starts, "root": study_root}

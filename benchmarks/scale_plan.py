@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 from _corpora import load
 from _results import MAIN, PUBLISHED, read_tables
-from _study import Study, new_parser, panels
+from _study import Study, new_parser, panels, save
 from cost import copy_rate, measured
 from scipy.stats import norm
 
@@ -546,7 +546,7 @@ def draw(study, cluster):
     axes[titles[1]].set_ylabel("hours")
     for axis in axes.values():
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False)
-    figure.savefig(study.path(".png"), dpi=100)
+    save(figure, study.path(".svg"))
 
 
 def main():

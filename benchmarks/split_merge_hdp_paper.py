@@ -498,14 +498,14 @@ def draw_figure(study):
         axes[f"{corpus}: score by topics"].set(
             xlabel="topics in use", ylabel="nats per hidden word", xscale="log", ylim=(low, top)
         )
-    finish(figure, study.path("_paper.png"), 7)
+    finish(figure, study.path("_paper.svg"), 7)
 
 
 def common_grid(traces, clock):
     """Seconds, or documents seen, at which all traces have values."""
     first = max(trace[0][clock] for trace in traces)
     last = min(trace[-1][clock] for trace in traces)
-    return np.geomspace(first, max(last, first), 60)
+    return np.geomspace(first, max(last, first), 30)
 
 
 def on_grid(traces, name, grid, clock):

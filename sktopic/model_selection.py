@@ -173,9 +173,12 @@ class TopicNumberCurve:
             If matplotlib is not installed: ``pip install sktopic[plot]``.
         """
         axes = panels(fig, (2, 2), (9, 5.5), sharex=True)
+        best = f"best: {self.best}"
+        if self.best == self.n_components[-1]:
+            best += " (the largest tried)"
         chosen = f"one standard error: {self.one_standard_error}"
         for panel, (label, measure) in zip(axes, PANELS.items()):
-            panel.axvline(self.best, color="grey", linestyle=":", label=f"best: {self.best}")
+            panel.axvline(self.best, color="grey", linestyle=":", label=best)
             panel.axvline(self.one_standard_error, color="grey", label=chosen)
             means = [np.mean(getattr(model, measure)) for model in self.models]
             panel.plot(self.n_components, means, ".-", color="C0")

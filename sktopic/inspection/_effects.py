@@ -64,7 +64,8 @@ def estimate_effect(
         Word counts, or the input of the pipeline.
     covariates : DataFrame or array-like of shape (n_documents,) or (n_documents, n_covariates)
         One row per document. Numbers and booleans are used directly. A column of strings or categories
-        becomes one indicator per category except the first, the baseline. An intercept is added.
+        becomes one indicator per category except the first, the baseline. Strings are in alphabetical order,
+        and ``pandas.Categorical(column, categories)`` sets another. An intercept is added.
     n_samples : int, default=20
         Number of draws per document, at least 2.
     confidence_level : float, default=0.95
@@ -229,7 +230,7 @@ def _check_design(design, names):
     scaled = design / np.maximum(np.abs(design).max(axis=0), np.finfo(float).tiny)
     if np.linalg.matrix_rank(scaled) < n_coefficients:
         raise ValueError(
-            f"covariates {', '.join(names[1:])} are constant or linearly dependent; leave one of them out."
+            f"covariates has constant or linearly dependent columns among {', '.join(names[1:])}; leave one out."
         )
     alone = np.flatnonzero(_unexplained(np.linalg.qr(scaled).Q) < SMALLEST_UNEXPLAINED)
     if len(alone):
