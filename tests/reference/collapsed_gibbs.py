@@ -159,7 +159,8 @@ def list_topics(word_indptr, words, cell_document, cell_count, n_documents, n_to
     """The list of each document, from the assignments of all tokens."""
     lists = [TopicList(n_topics) for _ in range(n_documents)]
     for k, (_, cell, weight) in zip(z, tokens_of(word_indptr, words, cell_count)):
-        lists[cell_document[cell]].put(k, weight)
+        if k >= 0:
+            lists[cell_document[cell]].put(k, weight)
     return lists
 
 

@@ -30,13 +30,6 @@ def structure_bounds(indptr, indices):
     return bool(ascends), min(indices, default=0), max(indices, default=-1)
 
 
-def count_rows_of_words(indices, n_rows):
-    """Add how many of the indices are each word to n_rows."""
-    for word in indices:
-        if 0 <= word < len(n_rows):
-            n_rows[word] += 1
-
-
 def copy_rows(x_indptr, x_indices, x_data, rows, n_features, largest_count):
     """Rows of a CSR matrix: bounds, words and counts, and whether these are in order; None if not valid."""
     indptr, words, counts, in_order = [0], [], [], True
