@@ -322,7 +322,7 @@ def assert_law_is_that_of_the_golden_posterior(z, tables):
 @for_each_seed
 @pytest.mark.parametrize("moves", ["direct", "tables", "sparse", "splits", "splits after scans"])
 def test_assignments_have_the_posterior_distribution(moves, seed):
-    """Of a sampler, or of splits and merges alone with weights drawn given tables, and tables given weights."""
+    """Of a sampler, or of splits and merges alone with weights drawn given tables, and back."""
     splits = moves.startswith("splits")
     chain, place = tiny(DIRECT if splits else ["direct", "tables", "sparse"].index(moves))
     rng, n = np.random.default_rng(seed), 20_000
