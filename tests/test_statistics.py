@@ -206,41 +206,36 @@ def test_probabilities_are_smoothed_and_normalized(workers):
 class TestGeometric:
     """Geometric means of topics under Dirichlet posteriors, whose parameters are counts and pseudo-counts."""
 
-    PRIOR, WEIGHT = 0.05, 300.0
-
     @pytest.fixture
     def statistics(self, workers):
         return run(start().with_total(8.0), RATES["slowly falling"][:50], workers)[0]
 
     def mean_log(self, statistics):
         """E[log phi], (n_features, n_components)."""
-        posterior = self.WEIGHT * statistics.scale * statistics.store + self.PRIOR
+        posterior = 300.0 * statistics.scale * statistics.store + 0.05
         return digamma(posterior) - digamma(posterior.sum(axis=0))
 
     def test_rows_are_exponentials_of_mean_logarithms(self, statistics, workers):
+        """Those of some words have the norm of all."""
         words, prior = np.array([3, 29, 0, 3], dtype=np.int32), np.array([0.1, 0.2, 0.3, 0.4])
-        topics = geometric(statistics, self.WEIGHT, self.PRIOR)
-        gathered = topics.gather(words, prior, workers, dtype=np.float64)
         phi = np.exp(self.mean_log(statistics))[words]
-        assert_allclose(gathered.log_norm, np.log(phi @ prior), rtol=1e-10)
-        assert_allclose(gathered.rows, phi / (phi @ prior)[:, None], rtol=1e-10)
-        single = topics.gather(words, prior, workers)
-        assert single.rows.dtype == np.float32
-        assert_allclose(single.rows, gathered.rows, rtol=1e-6)
-
-    def test_rows_of_some_words_have_the_norm_of_all(self, statistics, workers):
-        words, prior = np.array([3, 17, 8], dtype=np.int32), np.full(N_TOPICS, 0.2)
-        whole = geometric(statistics, self.WEIGHT, self.PRIOR).gather(words, prior, workers)
-        some = geometric(of_words(statistics, words), self.WEIGHT, self.PRIOR)
-        part = some.gather(np.arange(3, dtype=np.int32), prior, workers)
-        assert_array_equal(part.rows, whole.rows)
-        assert_array_equal(part.log_norm, whole.log_norm)
+        for counts, rows in (
+            (statistics, words),
+            (of_words(statistics, words), np.arange(4, dtype=np.int32)),
+        ):
+            topics = geometric(counts, 300.0, 0.05)
+            gathered = topics.gather(rows, prior, workers, dtype=np.float64)
+            assert_allclose(gathered.log_norm, np.log(phi @ prior), rtol=1e-10)
+            assert_allclose(gathered.rows, phi / (phi @ prior)[:, None], rtol=1e-10)
+            single = topics.gather(rows, prior, workers)
+            assert single.rows.dtype == np.float32
+            assert_allclose(single.rows, gathered.rows, rtol=1e-6)
 
     def test_mean_logarithm_is_that_of_all_words_and_topics(self, statistics, workers):
-        mean = mean_log_probability(statistics, self.WEIGHT, self.PRIOR, workers)
+        mean = mean_log_probability(statistics, 300.0, 0.05, workers)
         assert_allclose(mean, self.mean_log(statistics).mean(), rtol=1e-12)
         with Workers(3) as team:
-            assert mean_log_probability(statistics, self.WEIGHT, self.PRIOR, team) == mean
+            assert mean_log_probability(statistics, 300.0, 0.05, team) == mean
 
     @pytest.mark.parametrize("max_iter", [1, 3, 500])
     def test_bound_of_documents_is_that_of_the_mean_field(self, statistics, workers, max_iter):
@@ -248,11 +243,12 @@ class TestGeometric:
         rng = np.random.default_rng(0)
         counts = rng.poisson(0.3, (12, N_FEATURES)) * rng.choice([1.0, 0.4, 30.0], (12, N_FEATURES))
         counts[[0, 5]] = 0.0
-        batch = DocumentReader(as_documents(counts)).batch(np.arange(12))
-        prior = np.array([0.1, 0.5, 0.2, 0.9])
-        topics = geometric(statistics, self.WEIGHT, self.PRIOR)
-        gathered = topics.gather(batch.words, prior, workers, dtype=np.float64)
-        inferred = VariationalStep(max_iter, 1e-9)(batch, gathered, prior, position_keys(0, 0, 12), workers)
+        batch, prior = (
+            DocumentReader(as_documents(counts)).batch(np.arange(12)),
+            np.array([0.1, 0.5, 0.2, 0.9]),
+        )
+        topics = geometric(statistics, 300.0, 0.05).gather(batch.words, prior, workers, dtype=np.float64)
+        inferred = VariationalStep(max_iter, 1e-9)(batch, topics, prior, position_keys(0, 0, 12), workers)
         bound = 0.0
         for c, gamma in zip(counts, inferred.gamma):
             log_theta = digamma(gamma) - digamma(gamma.sum())
@@ -260,8 +256,7 @@ class TestGeometric:
             zeta = np.exp(log_zeta) / np.exp(log_zeta).sum(axis=1, keepdims=True)
             bound += c @ (zeta * (log_zeta - np.log(zeta))).sum(axis=1)
             for sign, alpha in ((1.0, prior), (-1.0, gamma)):  # E[log p(theta)] - E[log q(theta)]
-                log_density = gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1.0) @ log_theta
-                bound += sign * log_density
+                bound += sign * (gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1.0) @ log_theta)
         assert_allclose(inferred.bound(), bound, rtol=1e-9)
 
 

@@ -114,7 +114,7 @@ def test_words_beyond_32_bits_are_not_cut_off():
 )
 def test_bounds_of_structure(indptr, indices, expected, index):
     arrays = np.array(indptr, dtype=index), np.array(indices, dtype=index)
-    assert structure_bounds(*arrays) == expected == reference.structure_bounds(*arrays)
+    assert structure_bounds(*arrays) == expected
     assert structure_bounds(*(np.repeat(array, 2)[::2] for array in arrays)) == expected
 
 

@@ -235,11 +235,10 @@ def test_a_word_of_one_document_alone_says_nothing_of_topics(kernel):
 @pytest.mark.law
 @for_both_kernels
 @for_each_seed
-@for_both_precisions
 @pytest.mark.parametrize("n_topics", [2, 3])
-def test_assignments_and_sums_have_the_posterior_distribution(n_topics, dtype, seed, kernel):
+def test_assignments_and_sums_have_the_posterior_distribution(n_topics, seed, kernel):
     """20,000 independent chains: states by chi-square, means of ten kept sweeps within 5 standard errors."""
-    z, expected, log_theta = run(kernel, tiny(n_topics, seed, dtype), 20, 10)
+    z, expected, log_theta = run(kernel, tiny(n_topics, seed, np.float32), 20, 10)
     exact, (_, prior) = Enumeration(TINY_TOKENS, *TINY[n_topics]), TINY[n_topics]
     states = z.reshape(-1, 5) @ n_topics ** np.arange(5)[::-1]  # the order in which they are enumerated
     assert_distributed(np.bincount(states, minlength=n_topics**5), exact.posterior)
@@ -267,15 +266,14 @@ STATES = {
 @pytest.mark.law
 @for_both_kernels
 @for_each_seed
-@for_both_precisions
 @pytest.mark.parametrize("state", STATES)
-def test_one_draw_has_the_dense_conditional(state, dtype, seed, kernel):
-    """Chi-square of 20,000 draws."""
+def test_one_draw_has_the_dense_conditional(state, seed, kernel):
+    """Chi-square of 20,000 draws in single precision, in which the dense kernel has no twin."""
     counts, topics, n_topics = STATES[state]
     rng = np.random.default_rng(len(state))
     phi = random_topics(rng, max(len(counts), 2), n_topics, 1.0)
     phi[0, 1] = 0.0
-    corpus = repeated(counts, phi, rng.gamma(1.0, 0.5, n_topics) + 0.02, 20_000, dtype, key=seed)
+    corpus = repeated(counts, phi, rng.gamma(1.0, 0.5, n_topics) + 0.02, 20_000, np.float32, key=seed)
     sample = run_dense if kernel == "dense" else run_sparse
     z, *_ = sample(corpus, 0, 1, np.tile(np.array(topics, dtype=np.int32), 20_000))
     weights = np.concatenate([clump_weights(c) for c in counts])

@@ -68,11 +68,10 @@ def tiny(name, n_copies, dtype, seed):
 
 @pytest.mark.law
 @for_each_seed
-@for_both_precisions
 @pytest.mark.parametrize("n_particles", [1, 4])
 @pytest.mark.parametrize("name", TINY)
-def test_mean_of_unbiased_estimates_is_the_probability_of_the_document(name, n_particles, dtype, seed):
-    corpus, evidence = tiny(name, 40_000, dtype, 100 + seed)
+def test_mean_of_unbiased_estimates_is_the_probability_of_the_document(name, n_particles, seed):
+    corpus, evidence = tiny(name, 40_000, np.float32, 100 + seed)
     ratio = np.exp(run(corpus, n_particles, 0, True)) / evidence
     assert_within(ratio, 1.0, 3 if seed == 0 else 5)
     # What that says: below half a per cent.

@@ -237,24 +237,3 @@ def test_one_free_token_has_its_law(conditionals, state, n_burn_in, dtype, sampl
     expected = p @ mean
     spread = p @ (variance + mean**2) - expected**2
     assert np.all(np.abs(tables.sum(axis=0) / n_copies - expected) <= 5 * np.sqrt(spread / n_copies) + 1e-12)
-
-
-@pytest.mark.law
-@for_each_seed
-@for_each_sampler
-@for_both_root_weights
-@pytest.mark.parametrize("n_burn_in", [0, 2])
-def test_every_topic_present_with_one_customer(conditionals, n_burn_in, root, sampler, seed):
-    """Their tables are known (one each), so that the options of the free token can be counted.
-
-    Nothing remains for the topics that the document lacks: there are none.
-    """
-    n, _, row, alpha, _ = golden_state(conditionals, 2, root)
-    assert np.all(n == 1)
-    corpus = fixed_but_one(n, row, alpha, 100_000, np.float64, key=4000 + seed)
-    *blocks, tables = run(corpus, n_burn_in, 1, sampler)
-    opens = tables.sum(axis=0) - 100_000
-    joins = last_topics(corpus, len(n), blocks) - opens
-    assert np.all(joins >= 0)
-    p = np.concatenate([row * alpha, row])
-    assert_distributed(np.concatenate([opens, joins]), p / p.sum())
