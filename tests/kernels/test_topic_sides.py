@@ -36,8 +36,8 @@ def drawn(document, word, size, weight, side, prior, share, n_sweeps, key):
     ("n_sweeps", "whole", "size"),
     [
         *product((0, 3), (True, False), [{}]),
-        # The probability of the sides of so many tokens of a document is less than the smallest number.
-        (0, True, {"n": 2600, "n_documents": 2}),
+        # The probability of the sides of so many tokens of one document is less than the smallest number.
+        (0, True, {"n": 1300, "n_documents": 1}),
     ],
 )
 def test_sides_are_those_of_the_reference(n_sweeps, whole, size):
