@@ -175,7 +175,7 @@ class Twin:
     def sweep(self, key, update_counts=True):
         chain = self.chain
         given = self.counts, update_counts, self.totals, chain.prior, chain.beta, self.lists
-        reference.sweep_words(*chain.cells, *given, self.z, key, by_lanes=chain.kernel is Rows)
+        reference.sweep_words(chain.cells, *given, self.z, key, by_lanes=chain.kernel is Rows)
 
     def check(self, rtol=1e-12):
         assert_array_equal(self.chain.z, self.z)
