@@ -4,17 +4,19 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import sktopic
 from sktopic.exceptions import CountsWarning
 from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
 from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA, SinglePassLDA
 
-NAMES = [name for name in sktopic.__all__ if hasattr(getattr(sktopic, name), "partial_fit")]
+for_each_estimator = pytest.mark.parametrize(
+    "name", [name for name in sktopic.__all__ if hasattr(getattr(sktopic, name), "partial_fit")]
+)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each_estimator
 def test_bool_is_not_a_number(name):
     estimator = getattr(sktopic, name)()
     for parameter, constraints in estimator._parameter_constraints.items():
@@ -26,7 +28,7 @@ def test_bool_is_not_a_number(name):
                 changed.fit([[1, 2], [3, 4]])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each_estimator
 def test_integers_of_any_size_are_read_or_refused(name):
     """Small ones wrap around, where sizes are computed from them; large ones become no float."""
     cls = getattr(sktopic, name)
@@ -35,12 +37,12 @@ def test_integers_of_any_size_are_read_or_refused(name):
     numbers = {key: value for key, value in numbers.items() if key in cls().get_params()}
     one = cls(random_state=0, **numbers).fit(X)
     other = cls(random_state=0, **{key: np.uint8(value) for key, value in numbers.items()}).fit(X)
-    assert np.array_equal(one.transform(X), other.transform(X))
+    assert_array_equal(one.transform(X), other.transform(X))
     for key in {"doc_topic_prior", "learning_offset", "mean_change_tol", "tol"} & cls().get_params().keys():
         with pytest.raises(ValueError, match=key):
             one.set_params(**{key: 10**400}).partial_fit(X)
         one.set_params(**{key: cls().get_params()[key]})
-    assert np.array_equal(one.transform(X), other.transform(X))
+    assert_array_equal(one.transform(X), other.transform(X))
 
 
 def test_bool_is_not_a_concentration_prior():
@@ -60,8 +62,7 @@ def test_topics_that_no_token_speaks_for_do_not_end_in_nan(sampler):
 @pytest.mark.parametrize("large", [0.0, 1.0, 1e12])
 def test_averages_of_counts_that_vanish_beside_others(large):
     """Statistics that enter the average are divided by their sum, and so is what is added to them later."""
-    small = 1e-12
-    X = np.array([[small, small], [small, 0.0], [large, small], [small, large]])
+    X = np.array([[1e-12, 1e-12], [1e-12, 0.0], [large, 1e-12], [1e-12, large]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", CountsWarning)  # of so few words
@@ -87,26 +88,17 @@ def test_attributes_of_the_user_are_not_taken_for_parameters():
     assert model.fit(np.ones((3, 4))).my_number == 10**400
 
 
-def test_fit_with_a_given_prior_forgets_one_that_was_learned():
-    X = np.arange(12).reshape(4, 3)
-    model = SinglePassLDA(n_components=2, doc_topic_prior="auto", random_state=0).fit(X)
+def test_parameters_at_the_end_of_the_floats_overflow_nowhere():
+    """And a fit with a given prior forgets one that was learned."""
+    X, learned = np.arange(12).reshape(4, 3), {"doc_topic_prior": "auto", "prior_rate": 1e12, "batch_size": 1}
+    model = SinglePassLDA(n_components=2, random_state=0, **learned).fit(X)
+    assert_allclose(model.doc_topic_prior_, 1e-6)
     model.set_params(doc_topic_prior=0.5).fit(X)
     fresh = SinglePassLDA(n_components=2, doc_topic_prior=0.5, random_state=0).fit(X)
     assert vars(model).keys() == vars(fresh).keys()
-
-
-def test_parameters_at_the_end_of_the_floats_overflow_nowhere():
-    X = np.arange(12).reshape(4, 3)
-    model = SinglePassLDA(
-        n_components=2, doc_topic_prior="auto", prior_rate=1e12, batch_size=1, random_state=0
-    )
-    assert_allclose(model.fit(X).doc_topic_prior_, 1e-6)
     steps = {"learning_offset": 1e300, "learning_decay": np.float32(0.3), "random_state": 0}
     for kind in (OnlineEMLDA, OnlineVariationalHDP, DirectAssignmentHDP):
         assert np.isfinite(kind(n_components=2, **steps).fit(X).score(X))
-
-
-def test_concentration_in_single_precision_is_a_number_like_others():
     settings = {"n_components": 2, "topic_concentration": np.float32(0.5), "random_state": 0}
     assert OnlineEMHDP(**settings).fit(np.zeros((4, 3))).doc_topic_prior_.dtype == np.float64
 

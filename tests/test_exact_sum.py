@@ -8,36 +8,29 @@ import pytest
 
 from sktopic._runtime._exact_sum import ExactSum
 
-NUMBERS = np.random.default_rng(0)
-
 
 @pytest.mark.parametrize("spread", [0, 30, 1000])
 def test_the_sum_is_correctly_rounded_whatever_the_parts(spread):
-    for _ in range(50):
-        values = np.ldexp(NUMBERS.standard_normal(300), NUMBERS.integers(-spread - 1, spread + 1, size=300))
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        values = np.ldexp(rng.standard_normal(300), rng.integers(-spread - 1, spread + 1, size=300))
         values = np.append(values, -values[:100])
-        expected = math.fsum(values)
-        assert ExactSum().add(values).value() == expected
+        assert ExactSum().add(values).value() == math.fsum(values)
         total = ExactSum()
-        for part in np.split(NUMBERS.permutation(values), [3, 3, 150]):
+        for part in np.split(rng.permutation(values), [3, 3, 150]):
             total.merge(pickle.loads(pickle.dumps(ExactSum().add(part))))
-        assert total.value() == expected
+        assert total.value() == math.fsum(values)
 
 
-def test_subnormal_and_large_numbers_are_not_rounded():
+def test_sums_of_numbers_at_the_edge():
     values = np.array([5e-324, -1.5e-320, 2.0**-1022, 1.7e308, -1.7e308, 1e-310])
     assert ExactSum().add(values).value() == math.fsum(values)
     assert ExactSum().add(5e-324).value() == 5e-324
     assert ExactSum().value() == 0.0
+    # More terms than an integer of 64 bits could hold of one size
+    assert ExactSum().add(np.full(1 << 16, 1.0 - 2.0**-53)).value() == (1 << 16) * (1.0 - 2.0**-53)
     with pytest.raises(OverflowError):
         ExactSum().add([1.7e308, 1.7e308]).value()
-
-
-def test_more_terms_than_an_integer_of_64_bits_could_hold_of_one_size():
-    assert ExactSum().add(np.full(1 << 16, 1.0 - 2.0**-53)).value() == (1 << 16) * (1.0 - 2.0**-53)
-
-
-def test_infinity_and_nan_pass_through():
     assert ExactSum().add([1.0, -np.inf]).add([2.0]).value() == -math.inf
     assert math.isnan(ExactSum().add([np.inf]).merge(ExactSum().add([-np.inf])).value())
     assert math.isnan(ExactSum().add([np.nan, 1.0]).value())

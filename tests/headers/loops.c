@@ -60,32 +60,18 @@ static uint64_t bits_of(double x)
     return bits;
 }
 
-static void show(const char *how, const char *name, const double *x, int size)
-{
-    int i;
-    printf("%s %s", how, name);
-    for (i = 0; i < size; i++)
-        printf(" %016" PRIx64, bits_of(x[i]));
-    printf("\n");
-}
-
-static void show_float(const char *how, const char *name, const float *x, int size)
-{
-    int i;
-    printf("%s %s", how, name);
-    for (i = 0; i < size; i++)
-        printf(" %016" PRIx64, bits_of(x[i]));
-    printf("\n");
-}
-
-static void show_integers(const char *how, const char *name, const int32_t *x, int size)
-{
-    int i;
-    printf("%s %s", how, name);
-    for (i = 0; i < size; i++)
-        printf(" %d", (int)x[i]);
-    printf("\n");
-}
+#define SHOW(NAME, TYPE, FORMAT, SHOWN)                                                                      \
+    static void NAME(const char *how, const char *name, const TYPE *x, int size)                             \
+    {                                                                                                        \
+        int i;                                                                                               \
+        printf("%s %s", how, name);                                                                          \
+        for (i = 0; i < size; i++)                                                                           \
+            printf(FORMAT, SHOWN);                                                                           \
+        printf("\n");                                                                                        \
+    }
+SHOW(show, double, " %016" PRIx64, bits_of(x[i]))
+SHOW(show_float, float, " %016" PRIx64, bits_of(x[i]))
+SHOW(show_integers, int32_t, " %d", (int)x[i])
 
 static void special_functions(void)
 {

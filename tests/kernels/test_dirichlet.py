@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.special import gammaln, polygamma, psi
 
@@ -11,11 +12,10 @@ from sktopic._kernels.topics._dirichlet import (
     special_functions,
     sum_digamma,
 )
-from tests.kernels.tools import for_each_seed
 from tests.reference import dirichlet as reference
 
 ARGUMENTS = np.concatenate(
-    [np.logspace(-6, 6, 4001), [0.5, 1.0, 2.0, 5.999999999, 6.0, 6.000000001, 1.4616321449683622]]
+    [np.logspace(-6, 6, 1001), [0.5, 1.0, 2.0, 5.999999999, 6.0, 6.000000001, 1.4616321449683622]]
 )
 
 
@@ -23,26 +23,17 @@ def of_kernels(values, which):
     return np.array([special_functions(x)[which] for x in values])
 
 
-def test_digamma_is_that_of_scipy():
+def test_special_functions_are_those_of_scipy():
     # The first term left out of the series is 1.6e-13 at 6, where the series begins to be used.
-    np.testing.assert_allclose(of_kernels(ARGUMENTS, 0), psi(ARGUMENTS), rtol=1e-15, atol=2e-13)
-
-
-def test_trigamma_is_that_of_scipy():
-    np.testing.assert_allclose(of_kernels(ARGUMENTS, 1), polygamma(1, ARGUMENTS), rtol=3e-12)
-
-
-def test_inverse_digamma_inverts_that_of_scipy():
+    assert_allclose(of_kernels(ARGUMENTS, 0), psi(ARGUMENTS), rtol=1e-15, atol=2e-13)
+    assert_allclose(of_kernels(ARGUMENTS, 1), polygamma(1, ARGUMENTS), rtol=3e-12)
     # The inverse is as well conditioned as psi(x) / (x psi'(x)) says: about log(x) for large x.
     conditioning = np.maximum(1.0, np.abs(psi(ARGUMENTS) / (ARGUMENTS * polygamma(1, ARGUMENTS))))
     inverted = of_kernels(psi(ARGUMENTS), 2)
     assert np.all(np.abs(inverted - ARGUMENTS) <= 1e-12 * conditioning * ARGUMENTS)
-
-
-def test_inverse_digamma_is_continuous_where_its_start_changes():
-    around = -2.22 + np.linspace(-1e-6, 1e-6, 101)
+    around = -2.22 + np.linspace(-1e-6, 1e-6, 101)  # where the start of the inversion changes
     inverted = of_kernels(around, 2)
-    np.testing.assert_allclose(psi(inverted), around, rtol=1e-13)
+    assert_allclose(psi(inverted), around, rtol=1e-13)
     assert np.all(np.diff(inverted) > 0)
 
 
@@ -68,53 +59,27 @@ CASES = [[0.2, 0.7], [3.0, 3.0, 3.0], [0.05, 0.1, 2.0, 9.0], [40.0, 1.0, 0.3], [
 
 
 @pytest.mark.parametrize("alpha", CASES, ids=str)
-def test_fixed_point_maximises_the_likelihood(alpha):
-    rng = np.random.default_rng(0)
-    mean_log = mean_log_of(np.array(alpha)) - rng.gamma(1.0, 0.02, len(alpha))  # of no Dirichlet exactly
-    fitted = np.full(len(alpha), 1.0)
-    n_iterations = fit_dirichlet(mean_log, fitted, 100_000, 1e-13)
-    assert n_iterations < 100_000
-    np.testing.assert_allclose(mean_log_of(fitted), mean_log, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(fitted, maximized(mean_log), rtol=1e-5)
+def test_fixed_points_maximise_the_likelihood(alpha):
+    alpha, fitted = np.array(alpha), np.ones(len(alpha))
+    mean_log = mean_log_of(alpha) - np.random.default_rng(0).gamma(1.0, 0.02, len(alpha))  # of no Dirichlet
+    assert fit_dirichlet(mean_log, fitted, 100_000, 1e-13) < 100_000
+    assert_allclose(mean_log_of(fitted), mean_log, rtol=1e-9, atol=1e-9)
+    assert_allclose(fitted, maximized(mean_log), rtol=1e-5)
+    equal = np.full(len(alpha), alpha[0])
+    symmetric = fit_symmetric_dirichlet(mean_log_of(equal).mean(), len(alpha), 1.0, 100_000, 1e-13)
+    assert_allclose(symmetric, alpha[0], rtol=1e-8)
 
 
-@pytest.mark.parametrize(("alpha", "n"), [(0.01, 5), (0.3, 2), (1.0, 10), (5.0, 3), (2.0, 200)])
-def test_symmetric_fixed_point_maximises_the_likelihood(alpha, n):
-    mean_log = mean_log_of(np.full(n, alpha)).mean()
-    fitted = fit_symmetric_dirichlet(mean_log, n, 1.0, 100_000, 1e-13)
-    np.testing.assert_allclose(fitted, alpha, rtol=1e-8)
-    np.testing.assert_allclose(fitted, maximized(np.full(n, mean_log))[0], rtol=1e-5)
-
-
-@for_each_seed
-@pytest.mark.parametrize("alpha", [[0.1, 0.4, 1.0], [2.0, 5.0, 1.0, 0.5]], ids=str)
-def test_known_parameters_are_recovered_from_draws(alpha, seed):
-    theta = np.random.default_rng(seed).dirichlet(alpha, 200_000)
-    fitted = np.ones(len(alpha))
-    fit_dirichlet(np.log(theta).mean(axis=0), fitted, 100_000, 1e-12)
-    # Standard errors are below 0.4 per cent.
-    np.testing.assert_allclose(fitted, alpha, rtol=0.02)
-
-
-@pytest.mark.parametrize("max_iter", [1, 2, 7, 500])
+@pytest.mark.parametrize("max_iter", [0, 1, 2, 7, 500])
 @pytest.mark.parametrize("alpha", CASES, ids=str)
 def test_iterations_are_those_of_the_reference(alpha, max_iter):
     mean_log = mean_log_of(np.array(alpha)) * 1.1
     fitted, expected = np.full(len(alpha), 0.5), np.full(len(alpha), 0.5)
-    assert fit_dirichlet(mean_log, fitted, max_iter, 1e-5) == reference.fit_dirichlet(
-        mean_log, expected, max_iter, 1e-5
-    )
-    np.testing.assert_allclose(fitted, expected, rtol=1e-11)
-    symmetric = fit_symmetric_dirichlet(mean_log.mean(), len(alpha), 0.5, max_iter, 1e-5)
-    other = reference.fit_symmetric_dirichlet(mean_log.mean(), len(alpha), 0.5, max_iter, 1e-5)
-    np.testing.assert_allclose(symmetric, other, rtol=2e-5)
-
-
-def test_no_iterations_leave_the_start():
-    alpha = np.array([0.5, 2.0])
-    assert fit_dirichlet(np.array([-1.0, -1.0]), alpha, 0, 1e-4) == 0
-    np.testing.assert_array_equal(alpha, [0.5, 2.0])
-    assert fit_symmetric_dirichlet(-1.0, 2, 0.7, 0, 1e-4) == 0.7
+    given = max_iter, 1e-5
+    assert fit_dirichlet(mean_log, fitted, *given) == reference.fit_dirichlet(mean_log, expected, *given)
+    assert_allclose(fitted, expected, rtol=1e-11)
+    given = mean_log.mean(), len(alpha), 0.5, *given
+    assert_allclose(fit_symmetric_dirichlet(*given), reference.fit_symmetric_dirichlet(*given), rtol=2e-5)
 
 
 @pytest.mark.parametrize("mean_log", [-1e-12, -1e-3, -1e3, -1e8, -1e300])
@@ -122,13 +87,12 @@ def test_no_iterations_leave_the_start():
 def test_entries_stay_inside_the_bounds(mean_log, start):
     alpha = np.full(3, start)
     fit_dirichlet(np.full(3, mean_log), alpha, 2000, 1e-10)
-    assert np.all((alpha >= 1e-6) & (alpha <= 1e4))
-    symmetric = fit_symmetric_dirichlet(mean_log, 3, start, 2000, 1e-10)
-    assert 1e-6 <= symmetric <= 1e4
+    both = np.append(alpha, fit_symmetric_dirichlet(mean_log, 3, start, 2000, 1e-10))
+    assert np.all((both >= 1e-6) & (both <= 1e4))
     if mean_log > -1e-2:  # hardly any spread, and less than any three topics can have
-        assert np.all(alpha == 1e4) and symmetric == 1e4
+        assert_array_equal(both, 1e4)
     if mean_log <= -1e8:  # all draws at the corners
-        assert np.all(alpha == 1e-6) and symmetric == 1e-6
+        assert_array_equal(both, 1e-6)
 
 
 @pytest.mark.parametrize("n_topics", [1, 2, 7, 8, 9, 16, 37])
@@ -139,11 +103,9 @@ def test_entries_stay_inside_the_bounds(mean_log, start):
 )
 def test_sum_of_digammas_is_that_of_the_reference(smallest, largest, offset, n_topics):
     rng = np.random.default_rng(n_topics)
-    store = (
-        smallest * (largest / smallest) ** rng.random((12, n_topics))
-        if smallest
-        else np.zeros((12, n_topics))
-    )
+    store = np.zeros((12, n_topics))
+    if smallest:
+        store = smallest * (largest / smallest) ** rng.random(store.shape)
     scale = rng.gamma(1.0, 1.0, n_topics) + 0.1
     size = np.abs(psi(store * scale + offset)).sum()  # terms of both signs may cancel
     for first, last in ((0, 12), (3, 4), (5, 12), (7, 7)):
@@ -154,4 +116,4 @@ def test_sum_of_digammas_is_that_of_the_reference(smallest, largest, offset, n_t
 def test_sum_of_digammas_is_precise_entry_by_entry():
     store = ARGUMENTS[:, None].copy()
     sums = [sum_digamma(i, i + 1, store, np.ones(1), 0.0) for i in range(len(store))]
-    np.testing.assert_allclose(sums, psi(ARGUMENTS), rtol=1e-12, atol=2e-12)
+    assert_allclose(sums, psi(ARGUMENTS), rtol=1e-12, atol=2e-12)

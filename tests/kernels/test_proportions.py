@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from sktopic._kernels._groups import Chains, Sweeps
 from sktopic._kernels.inference._proportions import log_predictive, sampled_proportions
@@ -9,85 +10,63 @@ from sktopic._kernels.inference._sparse_gibbs import sweep_documents
 from tests.kernels.tools import (
     ALONE,
     ROUNDING,
+    TINY,
+    TINY_TOKENS,
     assert_within,
     for_both_precisions,
     for_each_seed,
+    joined,
     random_corpus,
-    repeated,
+    tiny,
 )
 from tests.reference import proportions as reference
 from tests.reference.enumeration import Enumeration
 from tests.reference.gibbs import dense
 
 
-def sampled(corpus, n_burn_in, n_sweeps):
-    """column_indptr, column_topic, values, fixed."""
+def proportions(corpus, n_burn_in, n_sweeps):
+    """What a document step sums, and the proportions."""
     given = corpus.rows, corpus.cumulative, corpus.prior, Chains(corpus.keys, corpus.unassigned())
-    return sweep_documents(corpus.documents, *given, Sweeps(n_burn_in, n_sweeps), ALONE)[:-1]
-
-
-def proportions(corpus, result, n_sweeps):
-    return sampled_proportions(corpus.indptr, corpus.cell_word, *result, corpus.rows, corpus.prior, n_sweeps)
+    *sums, _ = sweep_documents(corpus.documents, *given, Sweeps(n_burn_in, n_sweeps), ALONE)
+    cells = corpus.indptr, corpus.cell_word
+    return sums, sampled_proportions(*cells, *sums, corpus.rows, corpus.prior, n_sweeps)
 
 
 @for_both_precisions
 @pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
 @pytest.mark.parametrize("n_topics", [1, 2, 33])
 def test_proportions_are_those_of_the_reference(n_topics, counts, dtype):
+    """Documents without words get the mean of the prior."""
     corpus = random_corpus(n_topics, 20, n_topics=n_topics, counts=counts, dtype=dtype)
-    result = sampled(corpus, 2, 3)
-    theta = proportions(corpus, result, 3)
-    expected, _ = dense(corpus.indptr, corpus.cell_word, corpus.rows, corpus.prior, *result)
-    np.testing.assert_allclose(
-        theta, reference.sampled_proportions(corpus.indptr, expected, corpus.prior, 3), rtol=ROUNDING[dtype]
-    )
-    np.testing.assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-13)
+    sums, theta = proportions(corpus, 2, 3)
+    expected, _ = dense(corpus.indptr, corpus.cell_word, corpus.rows, corpus.prior, *sums)
+    expected = reference.sampled_proportions(corpus.indptr, expected, corpus.prior, 3)
+    assert_allclose(theta, expected, rtol=ROUNDING[dtype])
+    assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-13)
     assert theta.dtype == np.float64 and np.all(theta > 0)
-    # Normalizing changes next to nothing, as expected counts sum to the document's length.
-    lengths = corpus.prior.sum() + corpus.lengths
-    unnormalized = theta * lengths[:, None] - corpus.prior
-    np.testing.assert_allclose(
-        unnormalized.sum(axis=1), corpus.lengths, rtol=100 * ROUNDING[dtype], atol=1e-12
-    )
 
 
-@for_both_precisions
-def test_empty_document_gets_the_prior_mean(dtype):
-    corpus = random_corpus(0, 12, dtype=dtype)
-    theta = proportions(corpus, sampled(corpus, 1, 1), 1)
-    empty = corpus.lengths == 0
-    assert np.any(empty)
-    mean = corpus.prior / corpus.prior.sum()
-    np.testing.assert_allclose(theta[empty], np.tile(mean, (empty.sum(), 1)), rtol=1e-14)
-
-
+@pytest.mark.law
 @for_each_seed
 @for_both_precisions
 def test_proportions_have_the_posterior_mean(dtype, seed):
-    phi, prior = np.array([[0.5, 0.2, 0.1], [0.3, 0.3, 0.3], [0.2, 0.5, 0.6]]), np.array([0.2, 0.7, 1.5])
-    corpus = repeated([3.0, 1.0, 1.0], phi, prior, 20_000, dtype, key=seed)
-    theta = proportions(corpus, sampled(corpus, 20, 10), 10)
-    # 20,000 independent chains: three means within 5 standard errors.
-    assert_within(theta, Enumeration([0, 0, 0, 1, 2], phi, prior).mean_theta(), 5)
+    """20,000 independent chains: three means within 5 standard errors."""
+    _, theta = proportions(tiny(3, seed, dtype), 20, 10)
+    assert_within(theta, Enumeration(TINY_TOKENS, *TINY[3]).mean_theta(), 5)
 
 
 @pytest.mark.parametrize("n_topics", [1, 2, 33])
 def test_log_predictive_is_that_of_the_reference(n_topics):
+    """With a document without words, and an impossible word."""
     corpus = random_corpus(n_topics, 20, n_topics=n_topics)
     theta = np.random.default_rng(0).dirichlet(np.ones(n_topics), 20)
-    expected = reference.log_predictive(*corpus.documents, theta, corpus.phi)
-    np.testing.assert_allclose(log_predictive(*corpus.documents, theta, corpus.phi), expected, rtol=1e-12)
-    piece = log_predictive(*corpus.piece(5, 13), theta[5:13], corpus.phi)
-    np.testing.assert_allclose(piece, expected[5:13], rtol=1e-12)
+    corpus.phi[corpus.cell_word[-1]] = 0.0
 
+    def predict(first, last):
+        return [log_predictive(*corpus.piece(first, last), theta[first:last], corpus.phi)]
 
-def test_log_predictive_of_an_impossible_word_is_minus_infinity_and_of_no_words_zero():
-    indptr = np.array([0, 1, 1, 2])
-    result = log_predictive(
-        indptr,
-        np.array([0, 1], np.int32),
-        np.ones(2),
-        np.full((3, 2), 0.5),
-        np.array([[0.0, 0.0], [0.5, 0.5]]),
-    )
-    np.testing.assert_array_equal(result, [-np.inf, 0.0, np.log(0.5)])
+    (found,) = joined(predict(*piece) for piece in corpus.pieces)
+    with np.errstate(divide="ignore"):
+        expected = reference.log_predictive(*corpus.documents, theta, corpus.phi)
+    assert_allclose(found, expected, rtol=1e-12)
+    assert found[1] == 0.0 and np.any(found == -np.inf)

@@ -51,6 +51,10 @@ def wait_for(condition):
     assert condition()
 
 
+def assert_works(team):
+    assert team.map(abs, [(-i,) for i in range(4)]) == [0, 1, 2, 3]
+
+
 @pytest.fixture(autouse=True)
 def _interruptible():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -59,19 +63,24 @@ def _interruptible():
 
 
 @pytest.fixture
-def count_threads():
-    if not os.path.exists("/proc/self/task"):
+def leaves_no_thread():
+    """Afterwards there are as many threads as before, or fewer: some of an earlier test may be ending."""
+    tasks = "/proc/self/task"
+    if not os.path.exists(tasks):
         pytest.skip("needs /proc")
-    return lambda: len(os.listdir("/proc/self/task"))
+    before = len(os.listdir(tasks))
+    yield
+    wait_for(lambda: len(os.listdir(tasks)) <= before)
 
 
 @for_teams
-@pytest.mark.parametrize("n_pieces", [0, 1, 2, 50])
-def test_results_are_in_order(n_helpers, n_pieces):
+def test_results_are_in_order_round_after_round(n_helpers):
     team = Team(n_helpers)
-    for pause in (0.0, 0.0, 0.002, 0.0):  # helpers watch, or sleep
-        time.sleep(pause)
-        assert team.map(pow, [(i, 2) for i in range(n_pieces)]) == [i**2 for i in range(n_pieces)]
+    for i in range(3000):
+        n = 50 if i % 100 == 0 else i % 7
+        assert team.map(pow, [(j, 2) for j in range(n)]) == [j**2 for j in range(n)]
+        if i % 500 == 0:  # helpers watch, or sleep
+            time.sleep(0.002)
 
 
 @for_teams
@@ -89,30 +98,20 @@ def test_all_threads_take_pieces(n_helpers):
         assert set(team.map(piece, [()] * team.size)) == at_work
 
 
-@for_teams
-def test_round_follows_round(n_helpers):
-    team = Team(n_helpers)
-    for i in range(3000):
-        assert team.map(abs, [(-n,) for n in range(i % 7)]) == list(range(i % 7))
-        if i % 500 == 0:
-            time.sleep(0.001)
-
-
 @alone
 @pytest.mark.parametrize("n_started", [0, 2])
-def test_threads_that_cannot_be_started_are_done_without(n_started, monkeypatch, count_threads):
+def test_threads_that_cannot_be_started_are_done_without(n_started, monkeypatch, leaves_no_thread):
     def start(*arguments):
         if len(started) == n_started:
             raise RuntimeError("can't start new thread")
         started.append(start_new_thread(*arguments))
 
-    before, started, start_new_thread = count_threads(), [], _team.start_new_thread
+    started, start_new_thread = [], _team.start_new_thread
     monkeypatch.setattr(_team, "start_new_thread", start)
     team = Team(3)
     assert team.size == 1 + n_started
-    assert team.map(abs, [(-1,)] * 8) == [1] * 8
+    assert_works(team)
     team.close()
-    wait_for(lambda: count_threads() <= before)
 
 
 @alone
@@ -132,40 +131,31 @@ def test_an_error_is_raised_when_nobody_is_at_work_and_stops_what_has_not_begun(
         with pytest.raises(ValueError, match="a piece"):
             team.map(piece, [()] * 10)
         assert len(begun) == 2 and len(ended) == i
-    assert team.map(abs, [(-1,), (-2,)]) == [1, 2]
+    assert_works(team)
 
 
 @alone
-def test_the_first_of_several_errors_is_raised():
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_the_first_error_and_ctrl_c_are_raised_where_the_calling_thread_waits_for_others(interrupted):
     def piece():
         begun.append(1)
         wait_for(lambda: len(begun) == 2)
         if in_main():
-            time.sleep(0.05)
-            raise Stopped
-        raise ValueError("a piece")
-
-    begun = []
-    with pytest.raises(ValueError, match="a piece"):
-        Team(1).map(piece, [(), ()])
-
-
-@alone
-def test_ctrl_c_is_raised_where_the_calling_thread_waits_for_others():
-    def piece():
-        begun.append(1)
-        wait_for(lambda: len(begun) == 2)
-        if in_main():
+            if not interrupted:
+                time.sleep(0.05)
+                raise Stopped
             threading.Timer(0.05, press_ctrl_c).start()
             return
+        if not interrupted:
+            raise ValueError("a piece")
         time.sleep(0.2)
         ended.append(1)
 
     team, begun, ended = Team(1), [], []
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt if interrupted else ValueError):
         team.map(piece, [(), ()])
-    assert ended == [1]
-    assert team.map(abs, [(-1,), (-2,)]) == [1, 2]
+    assert len(ended) == interrupted
+    assert_works(team)
 
 
 @alone
@@ -186,41 +176,38 @@ def test_a_piece_that_hands_out_pieces_works_alone():
 
 @alone
 @pytest.mark.parametrize("closes", [False, True])
-def test_no_thread_is_left_behind(closes, count_threads):
-    before = count_threads()
+def test_no_thread_is_left_behind(closes, leaves_no_thread):
     for i in range(200):
         team = Team(3)
         if i % 3:
-            assert team.map(abs, [(-1,)] * 4) == [1] * 4
+            assert_works(team)
         if i % 10 == 0:
             time.sleep(0.002)
         if closes:
             team.close()
             team.close()
-            assert team.size == 1 and team.map(abs, [(-1,)] * 4) == [1] * 4
+            assert team.size == 1
+            assert_works(team)
         del team
-    wait_for(lambda: count_threads() <= before)  # some of an earlier test may have been ending
 
 
 @alone
-def test_ctrl_c_leaves_no_thread_behind(count_threads):
+def test_ctrl_c_leaves_no_thread_behind(leaves_no_thread):
     def work_on(team):
         while True:
-            team.map(abs, [(-1,)] * 4)
+            assert_works(team)
 
-    before = count_threads()
-    for i in range(50):
+    for i in range(30):
         team = Team(2)
         assert_interrupted(partial(work_on, team), 0.01 + 0.0001 * i)
-        assert team.map(abs, [(-1,)] * 4) == [1] * 4
+        assert_works(team)
     del team
-    wait_for(lambda: count_threads() <= before)  # some of an earlier test may have been ending
 
 
 @alone
 def test_helpers_sleep_where_there_is_nothing_to_do():
     team = Team(3)
-    team.map(abs, [(-1,)] * 4)
+    assert_works(team)
     time.sleep(0.01)
     start = time.process_time()
     time.sleep(0.3)

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import psi
 
-from sktopic._kernels.threads._team import Team
 from sktopic._kernels.topics._gathering import BLOCK_SIZE, gather_geometric, gather_topics
-from tests.kernels.tools import ALONE, ROUNDING, for_both_precisions, for_teams
+from tests.kernels.tools import ALONE, ROUNDING, assert_teams_agree, for_both_precisions
 from tests.reference import topics as reference
+
+SHAPES = pytest.mark.parametrize("n_topics", [1, 2, 3, 5, 15, 16, 17, 19, 31, 32, 100, 333])
 
 
 def fill(kernel, store, words, *given, dtype, team=ALONE):
@@ -20,48 +22,46 @@ def fill(kernel, store, words, *given, dtype, team=ALONE):
     return rows, cumulative, log_norm
 
 
-def gathered(store, words, scale, offset, prior, dtype):
-    """rows, cumulative and the evidence itself."""
-    rows, cumulative, log_norm = fill(gather_topics, store, words, scale, offset, prior, dtype=dtype)
-    return rows, cumulative, np.exp(log_norm)
-
-
 def check_invariants(rows, cumulative, prior, dtype):
     for array in (rows, cumulative):
-        assert np.all(np.isfinite(array))
-        assert np.all(array >= 0)
+        assert np.all(np.isfinite(array)) and np.all(array >= 0)
     products = rows.astype(np.float64) * prior
-    np.testing.assert_allclose(products.sum(axis=1), 1.0, rtol=ROUNDING[dtype])
+    assert_allclose(products.sum(axis=1), 1.0, rtol=ROUNDING[dtype])
     blocks = np.add.reduceat(products, np.arange(0, len(prior), BLOCK_SIZE), axis=1)
-    np.testing.assert_allclose(cumulative, np.cumsum(blocks, axis=1), rtol=ROUNDING[dtype])
+    assert_allclose(cumulative, np.cumsum(blocks, axis=1), rtol=ROUNDING[dtype])
     assert np.all(np.diff(cumulative, axis=1) >= 0)
 
 
-@for_both_precisions
-@pytest.mark.parametrize("n_topics", [1, 2, 3, 5, 15, 16, 17, 19, 31, 32, 100, 333])
-def test_rows_are_those_of_the_reference(n_topics, dtype):
-    rng = np.random.default_rng(n_topics)
-    store = rng.gamma(0.3, 1.0, (40, n_topics))
-    scale, offset = rng.gamma(2.0, 1e-3, n_topics), rng.gamma(1.0, 1e-5, n_topics)
-    prior = rng.gamma(1.0, 0.3, n_topics) + 1e-3
-    words = rng.integers(0, 40, 60)
-    rows, cumulative, evidence = gathered(store, words, scale, offset, prior, dtype)
+def check(dtype, store, prior, words=None, scaling=None, atol=0.0):
+    """Rows, sums and evidence are those of the reference; returns rows and evidence."""
+    n_words, n_topics = store.shape
+    words = np.arange(n_words) if words is None else words
+    given = *(scaling or (np.ones(n_topics), np.zeros(n_topics))), prior
+    rows, cumulative, log_norm = fill(gather_topics, store, words, *given, dtype=dtype)
     check_invariants(rows, cumulative, prior, dtype)
-    *expected, log_norm = reference.gather_topics(store, words, scale, offset, prior)
-    for array, other in zip((rows, cumulative, evidence), (*expected, np.exp(log_norm))):
-        np.testing.assert_allclose(array, other, rtol=ROUNDING[dtype])
+    expected = reference.gather_topics(store, words, *given)
+    for array, other in zip((rows, cumulative, np.exp(log_norm)), (*expected[:2], np.exp(expected[2]))):
+        assert_allclose(array, other, rtol=ROUNDING[dtype], atol=atol)
+    return rows, np.exp(log_norm)
+
+
+@for_both_precisions
+@SHAPES
+def test_rows_are_those_of_the_reference(n_topics, dtype):
+    """Words may repeat and come in any order."""
+    rng = np.random.default_rng(n_topics)
+    store, prior = rng.gamma(0.3, 1.0, (40, n_topics)), rng.gamma(1.0, 0.3, n_topics) + 1e-3
+    scale, offset = rng.gamma(2.0, 1e-3, n_topics), rng.gamma(1.0, 1e-5, n_topics)
+    check(dtype, store, prior, rng.integers(0, 40, 60), (scale, offset))
+    rows, cumulative, log_norm = fill(gather_topics, store, [], scale, offset, prior, dtype=dtype)
+    assert len(rows) == len(cumulative) == len(log_norm) == 0
 
 
 @for_both_precisions
 def test_impossible_word_says_nothing_about_topics(dtype):
-    prior = np.array([0.5, 1.0, 0.25])
-    store = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
-    rows, cumulative, evidence = gathered(store, [0, 1], np.ones(3), np.zeros(3), prior, dtype)
-    check_invariants(rows, cumulative, prior, dtype)
-    np.testing.assert_allclose(rows[0], 1 / 1.75, rtol=ROUNDING[dtype])
-    np.testing.assert_allclose(rows[1], [2.0, 0.0, 0.0], rtol=ROUNDING[dtype])
-    np.testing.assert_array_equal(evidence, [0.0, 0.5])
-    assert fill(gather_topics, store, [0], np.ones(3), np.zeros(3), prior, dtype=dtype)[2] == -np.inf
+    rows, evidence = check(dtype, np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), np.array([0.5, 1.0, 0.25]))
+    assert_allclose(rows, [[1 / 1.75] * 3, [2.0, 0.0, 0.0]], rtol=ROUNDING[dtype])
+    assert_array_equal(evidence, [0.0, 0.5])
 
 
 @for_both_precisions
@@ -69,56 +69,25 @@ def test_impossible_word_says_nothing_about_topics(dtype):
 @pytest.mark.parametrize("where", ["store", "scale", "offset"])
 def test_tiny_rows_keep_their_proportions(size, where, dtype):
     shape = np.array([1.0, 0.25, 0.0, 0.5] + [0.0] * 14)
-    prior = np.linspace(0.05, 1.0, 18)
-    arguments = {"store": np.zeros((1, 18)), "scale": np.ones(18), "offset": np.zeros(18)}
-    if where == "store":
-        arguments["store"][0] = shape * size
-    elif where == "scale":
-        arguments["store"][0], arguments["scale"] = shape, np.full(18, size)
+    prior, store, scale, offset = np.linspace(0.05, 1.0, 18), np.zeros((1, 18)), np.ones(18), np.zeros(18)
+    if where == "offset":
+        offset = shape * size
     else:
-        arguments["offset"] = shape * size
-    rows, cumulative, evidence = gathered(words=[0], prior=prior, dtype=dtype, **arguments)
+        store[0] = shape
+        (store if where == "store" else scale)[:] *= size
+    rows, cumulative, log_norm = fill(gather_topics, store, [0], scale, offset, prior, dtype=dtype)
     check_invariants(rows, cumulative, prior, dtype)
     if size > 1e-300:  # below, the input itself has lost its digits
-        np.testing.assert_allclose(rows[0], shape / (shape @ prior), rtol=ROUNDING[dtype])
-        np.testing.assert_allclose(evidence, size * (shape @ prior), rtol=ROUNDING[dtype])
+        assert_allclose(rows[0], shape / (shape @ prior), rtol=ROUNDING[dtype])
+        assert_allclose(np.exp(log_norm), size * (shape @ prior), rtol=ROUNDING[dtype])
 
 
 @for_both_precisions
-def test_entries_of_one_row_may_be_far_apart(dtype):
-    store = np.array([[1.0, 1e-40, 1e-300, 1e-10], [1e-40, 1e-42, 1e-80, 0.0]])
-    prior = np.full(4, 0.1)
-    rows, cumulative, evidence = gathered(store, [0, 1], np.ones(4), np.zeros(4), prior, dtype)
-    check_invariants(rows, cumulative, prior, dtype)
-    np.testing.assert_allclose(evidence, store @ prior, rtol=ROUNDING[dtype])
-    np.testing.assert_allclose(rows[1], store[1] / evidence[1], rtol=ROUNDING[dtype], atol=1e-37)
-    np.testing.assert_allclose(rows[0], store[0] / evidence[0], rtol=ROUNDING[dtype], atol=1e-38)
-
-
-@for_both_precisions
-@pytest.mark.parametrize("prior", [1e-6, 1e-3, 1.0, 1e4, 1e9])
-def test_priors_of_any_usable_size(prior, dtype):
-    store = np.array([[0.7, 0.2, 0.1], [1e-35, 0.0, 1e-36]])
-    priors = np.array([prior, 1.0, 1e-6])
-    rows, cumulative, evidence = gathered(store, [0, 1], np.ones(3), np.zeros(3), priors, dtype)
-    check_invariants(rows, cumulative, priors, dtype)
-    np.testing.assert_allclose(evidence, store @ priors, rtol=ROUNDING[dtype])
-
-
-@for_both_precisions
-def test_words_may_repeat_and_come_in_any_order(dtype):
-    store = np.random.default_rng(0).gamma(1.0, 1.0, (5, 20))
-    given = np.ones(20), np.zeros(20), np.full(20, 0.1), dtype
-    whole = gathered(store, np.arange(5), *given)
-    for array, other in zip(gathered(store, [3, 1, 3], *given), whole):
-        np.testing.assert_array_equal(array, other[[3, 1, 3]])
-
-
-def test_no_words_are_fine():
-    rows, cumulative, evidence = gathered(
-        np.ones((2, 3)), [], np.ones(3), np.zeros(3), np.ones(3), np.float32
-    )
-    assert rows.shape == (0, 3) and cumulative.shape == (0, 1) and evidence.shape == (0,)
+@pytest.mark.parametrize("prior", [1e-6, 1e-3, 0.1, 1.0, 1e4, 1e9])
+def test_entries_and_priors_may_be_far_apart(prior, dtype):
+    far = np.array([[1.0, 1e-40, 1e-300, 1e-10], [1e-40, 1e-42, 1e-80, 0.0]])
+    check(dtype, far, np.full(4, prior), atol=1e-37 / prior)
+    check(dtype, np.array([[0.7, 0.2, 0.1], [1e-35, 0.0, 1e-36]]), np.array([prior, 1.0, 1e-6]))
 
 
 # Geometric means
@@ -137,26 +106,26 @@ def check_geometric(store, words, scale, offset, norm, prior, dtype):
     # A logarithm is known to some roundings of itself, and so is the exponential of it.
     rtol = ROUNDING[dtype] if dtype is np.float32 else 1e-10
     rtol = rtol + 4 * np.finfo(np.float64).eps * np.abs(log_phi)
-    log_phi -= norm
     floor = np.log(expected[0].max(axis=1, keepdims=True)) + NEAR_FLOOR
     counts = np.log(expected[0]) > floor
     assert np.all(counts.any(axis=1))
     assert np.all(np.abs(rows - expected[0])[counts] <= (rtol * expected[0])[counts])
     assert np.all(rows[~counts] <= np.exp(floor + 10).repeat(len(prior), axis=1)[~counts])
-    np.testing.assert_allclose(cumulative, expected[1], rtol=rtol.max(), atol=1e-20)
-    np.testing.assert_allclose(log_norm, expected[2], rtol=1e-12, atol=ROUNDING[dtype])
+    assert_allclose(cumulative, expected[1], rtol=rtol.max(), atol=1e-20)
+    assert_allclose(log_norm, expected[2], rtol=1e-12, atol=ROUNDING[dtype])
     return rows
 
 
 @for_both_precisions
-@pytest.mark.parametrize("n_topics", [1, 2, 3, 5, 15, 16, 17, 19, 31, 32, 100, 333])
+@SHAPES
 def test_geometric_rows_are_those_of_the_reference(n_topics, dtype):
     rng = np.random.default_rng(n_topics)
-    store = rng.gamma(0.3, 1.0, (40, n_topics))
+    store, prior = rng.gamma(0.3, 1.0, (40, n_topics)), rng.gamma(1.0, 0.3, n_topics) + 1e-3
     scale, offset = rng.gamma(2.0, 10.0, n_topics), rng.gamma(1.0, 0.1, n_topics) + 0.02
     norm = psi((store * scale + offset).sum(axis=0))
-    prior = rng.gamma(1.0, 0.3, n_topics) + 1e-3
     check_geometric(store, rng.integers(0, 40, 60), scale, offset, norm, prior, dtype)
+    rows, *_ = fill(gather_geometric, store, [], scale, offset, norm, prior, dtype=dtype)
+    assert rows.shape == (0, n_topics)
 
 
 @for_both_precisions
@@ -167,8 +136,7 @@ def test_geometric_rows_are_those_of_the_reference(n_topics, dtype):
 def test_geometric_rows_of_parameters_of_any_size(smallest, largest, n_topics, dtype):
     rng = np.random.default_rng(n_topics)
     store = np.exp(rng.uniform(np.log(smallest), np.log(largest), (50, n_topics)))
-    norm = psi(store.sum(axis=0))
-    prior = np.exp(rng.uniform(np.log(1e-6), np.log(1e4), n_topics))
+    norm, prior = psi(store.sum(axis=0)), np.exp(rng.uniform(np.log(1e-6), np.log(1e4), n_topics))
     check_geometric(store, np.arange(50), np.ones(n_topics), np.zeros(n_topics), norm, prior, dtype)
 
 
@@ -185,15 +153,13 @@ def test_words_that_no_topic_has_are_told_apart_by_the_norms(offset, dtype):
     rows = check_geometric(store, [0, 1, 2], np.ones(21), np.full(21, offset), norm, prior, dtype)
     if offset >= 1e-2:  # the empty topic, the mean of whose Dirichlet is uniform, has no more of the words
         shares = np.exp(-(norm - norm.min()))
-        np.testing.assert_allclose(rows[0] / rows[0].max(), shares, rtol=10 * ROUNDING[dtype], atol=1e-30)
+        assert_allclose(rows[0] / rows[0].max(), shares, rtol=10 * ROUNDING[dtype], atol=1e-30)
 
 
 @for_both_precisions
 def test_entries_far_below_the_largest_stay_above_zero(dtype):
-    store = np.array([[1e3, 1e-3, 1e-4, 1e-6, 5.0]])
-    rows = check_geometric(
-        store, [0], np.ones(5), np.zeros(5), np.full(5, 7.0), np.array([0.1, 0.2, 0.1, 0.3, 0.1]), dtype
-    )
+    store, prior = np.array([[1e3, 1e-3, 1e-4, 1e-6, 5.0]]), np.array([0.1, 0.2, 0.1, 0.3, 0.1])
+    rows = check_geometric(store, [0], np.ones(5), np.zeros(5), np.full(5, 7.0), prior, dtype)
     ratios = np.log(rows[0].astype(np.float64) / rows[0, 0])
     assert np.all(ratios > -95)
     assert np.all(ratios[1:4] < -75)
@@ -202,37 +168,19 @@ def test_entries_far_below_the_largest_stay_above_zero(dtype):
 @pytest.mark.parametrize("n_topics", [1, 16, 23])
 def test_exp_of_digamma_is_that_of_scipy(n_topics):
     """Parameters on a fine grid, each beside one of the same size: ratios whose digits all count."""
-    x = np.append(np.logspace(-3, 12, 4000 * n_topics), np.logspace(12, 34, 200 * n_topics)).reshape(
-        -1, n_topics
-    )
-    ones = np.ones(n_topics)
-    rows, _, log_norm = fill(
-        gather_geometric, x, np.arange(len(x)), ones, 0 * ones, 0 * ones, ones / n_topics, dtype=np.float64
-    )
-    phi = np.exp(psi(x) - psi(x).max(axis=1, keepdims=True))
-    np.testing.assert_allclose(rows, phi / phi.mean(axis=1, keepdims=True), rtol=1e-10)
-    expected = psi(x).max(axis=1) + np.log(phi.mean(axis=1))
-    np.testing.assert_allclose(log_norm, expected, rtol=1e-12, atol=2e-12)
+    x = np.append(np.logspace(-3, 12, 4000 * n_topics), np.logspace(12, 34, 200 * n_topics))
+    x, ones = x.reshape(-1, n_topics), np.ones(n_topics)
+    given = ones, 0 * ones, 0 * ones, ones / n_topics
+    rows, _, log_norm = fill(gather_geometric, x, np.arange(len(x)), *given, dtype=np.float64)
+    largest = psi(x).max(axis=1)
+    phi = np.exp(psi(x) - largest[:, None])
+    assert_allclose(rows, phi / phi.mean(axis=1, keepdims=True), rtol=1e-10)
+    assert_allclose(log_norm, largest + np.log(phi.mean(axis=1)), rtol=1e-12, atol=2e-12)
 
 
-def test_geometric_words_may_repeat_and_may_be_none():
-    store = np.random.default_rng(0).gamma(1.0, 1.0, (5, 20))
-    given = np.ones(20), np.full(20, 0.1), np.full(20, 2.0), np.full(20, 0.1)
-    whole = fill(gather_geometric, store, np.arange(5), *given, dtype=np.float32)
-    for array, other in zip(fill(gather_geometric, store, [3, 1, 3], *given, dtype=np.float32), whole):
-        np.testing.assert_array_equal(array, other[[3, 1, 3]])
-    rows, cumulative, log_norm = fill(gather_geometric, store, [], *given, dtype=np.float32)
-    assert rows.shape == (0, 20) and cumulative.shape == (0, 2) and log_norm.shape == (0,)
-
-
-@for_teams
 @pytest.mark.parametrize("kernel", [gather_topics, gather_geometric])
-def test_any_number_of_threads_gives_the_same(kernel, n_helpers):
+def test_any_number_of_threads_gives_the_same(kernel):
     rng = np.random.default_rng(0)
     store, words = rng.gamma(0.1, size=(300, 17)), rng.permutation(300)
     given = tuple(rng.random((3 if kernel is gather_topics else 4, 17)))
-    alone = fill(kernel, store, words, *given, dtype=np.float32)
-    for _ in range(20):
-        shared = fill(kernel, store, words, *given, dtype=np.float32, team=Team(n_helpers))
-        for array, other in zip(shared, alone):
-            np.testing.assert_array_equal(array, other)
+    assert_teams_agree(lambda team: fill(kernel, store, words, *given, dtype=np.float32, team=team))

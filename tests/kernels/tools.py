@@ -3,9 +3,11 @@
 import os
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy.stats import chisquare
 
 from sktopic._kernels._groups import DocumentCells, LeftOut
@@ -82,10 +84,25 @@ class Corpus:
         token, smoothing = rng.gamma(1.0, 0.1, n_topics), rng.gamma(1.0, 0.01, n_topics)
         return LeftOut(own, token, smoothing, np.exp(-self.log_norm))
 
+    def clumps(self, first, last):
+        return slice(self.clump_indptr[first], self.clump_indptr[last])
+
     def piece(self, first, last):
         """Some of the documents, without copying."""
         cells = slice(self.indptr[first], self.indptr[last])
         return DocumentCells(self.indptr[first : last + 1], self.cell_word[cells], self.cell_count[cells])
+
+    @property
+    def pieces(self):
+        """Bounds of pieces, in which kernels do what they do with the whole; in random ones, the second has
+        no words."""
+        n = self.n_documents
+        return list(pairwise([0, min(1, n), min(2, n), max(n // 2, min(2, n)), n]))
+
+
+def joined(pieces):
+    """Results of a kernel for pieces of a corpus, as it returns them for the whole."""
+    return [np.concatenate(arrays) for arrays in zip(*pieces)]
 
 
 def random_topics(rng, n_words, n_topics, concentration=0.3):
@@ -146,6 +163,15 @@ TINY = {
 def tiny(n_topics, seed, dtype, n_copies=20_000):
     phi, prior = TINY[n_topics]
     return repeated(TINY_COUNTS, phi, prior, n_copies, dtype, key=1000 + seed)
+
+
+def assert_teams_agree(run):
+    """The arrays that run(team) returns do not depend on the number of threads, to the bit."""
+    alone = run(ALONE)
+    for n_helpers in (1, 3):
+        for _ in range(10):
+            for array, other in zip(run(Team(n_helpers)), alone, strict=True):
+                assert_array_equal(array, other)
 
 
 def assert_within(samples, expected, n_standard_errors):

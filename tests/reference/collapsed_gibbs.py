@@ -90,28 +90,15 @@ def draw_by_lanes(p, without_pending, pending, bits):
     return int(order[np.searchsorted(ends, uniform * ends[-1], side="right")])
 
 
-def sweep_words(
-    word_indptr,
-    words,
-    cell_document,
-    cell_count,
-    counts,
-    alone,
-    totals,
-    prior,
-    topic_word_prior,
-    lists,
-    z,
-    key,
-    by_lanes=False,
-):
+def sweep_words(cells, counts, alone, totals, prior, topic_word_prior, lists, z, key, by_lanes=False):
     """Draw every token once, in place; lists holds a TopicList for each document.
 
+    cells : word_indptr, words, cell_document, cell_count
     topic_word_prior : a number, or (n_features, n_topics)
     by_lanes : whether numbers become draws as in _dense_collapsed_gibbs
     """
-    beta = np.broadcast_to(topic_word_prior, counts.shape)
-    present = counts.copy()
+    word_indptr, words, cell_document, cell_count = cells
+    beta, present = np.broadcast_to(topic_word_prior, counts.shape), counts.copy()
     streams, n_drawn = {w: Stream(combine(key, w)) for w in words}, Counter()
     pending = None  # topic, weight and document of the token before
     for token, (w, cell, weight) in enumerate(tokens_of(word_indptr, words, cell_count)):
@@ -159,7 +146,8 @@ def list_topics(word_indptr, words, cell_document, cell_count, n_documents, n_to
     """The list of each document, from the assignments of all tokens."""
     lists = [TopicList(n_topics) for _ in range(n_documents)]
     for k, (_, cell, weight) in zip(z, tokens_of(word_indptr, words, cell_count)):
-        lists[cell_document[cell]].put(k, weight)
+        if k >= 0:
+            lists[cell_document[cell]].put(k, weight)
     return lists
 
 

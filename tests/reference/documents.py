@@ -23,20 +23,6 @@ def clumps_of(indptr, cell_count, d, most=MAX_CLUMPS):
     return [(cell, w) for cell in cells_of(indptr, d) for w in clump_weights(cell_count[cell], most)]
 
 
-def structure_bounds(indptr, indices):
-    """Whether bounds ascend from 0 within the indices; the smallest and largest of rows, or 0 and -1."""
-    ascends = indptr[0] == 0 and indptr[-1] <= len(indices) and np.all(np.diff(indptr) >= 0)
-    indices = indices[: indptr[-1]] if ascends else indices
-    return bool(ascends), min(indices, default=0), max(indices, default=-1)
-
-
-def count_rows_of_words(indices, n_rows):
-    """Add how many of the indices are each word to n_rows."""
-    for word in indices:
-        if 0 <= word < len(n_rows):
-            n_rows[word] += 1
-
-
 def copy_rows(x_indptr, x_indices, x_data, rows, n_features, largest_count):
     """Rows of a CSR matrix: bounds, words and counts, and whether these are in order; None if not valid."""
     indptr, words, counts, in_order = [0], [], [], True

@@ -89,16 +89,12 @@ def sweep_documents(
     n_sweeps,
     drawn=False,
     by_lanes=False,
-    own=None,
-    token_of=None,
-    smoothing=None,
-    unit=None,
+    *own,
 ):
     """Run all sweeps; z is updated in place.
 
     by_lanes : whether uniforms become draws as in _dense_gibbs.pyx
-    own, token_of, smoothing, unit : own, token, smoothing and unit as there; without by_lanes, no topic gets
-        less than alpha_k phi_kw
+    own : the fields of a LeftOut; without by_lanes, no topic gets less than alpha_k phi_kw
 
     Returns
     -------
@@ -131,10 +127,11 @@ def sweep_documents(
                 if z[token] >= 0:
                     assignments.take(z[token], w)
                 phi, n = rows[cell_word[cell]], assignments.n
-                if own is not None and sweep >= n_burn_in:
+                if own and sweep >= n_burn_in:
                     there = [(earlier[t], v) for t, (c, v) in clumps if c == cell and earlier[t] >= 0]
-                    given = np.array(there).reshape(-1, 2), own[d], token_of, smoothing, unit[cell_word[cell]]
-                    less = left_out(phi, *given)
+                    often, token_of, smoothing, unit = own
+                    given = often[d], token_of, smoothing, unit[cell_word[cell]]
+                    less = left_out(phi, np.array(there).reshape(-1, 2), *given)
                     if by_lanes:
                         phi = less
                     else:

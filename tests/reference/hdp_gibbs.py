@@ -5,21 +5,13 @@ from math import comb, log
 
 import numpy as np
 
+from tests.reference.alias import alias_table, draw_alias
 from tests.reference.documents import clump_weights
 from tests.reference.rng import Stream, combine
+from tests.reference.stirling import stirling
 from tests.reference.sums import sum_in_order
 
 DIRECT, INDICATORS, SPARSE = 0, 1, 2
-
-
-def stirling(n, m, known={(0, 0): 1}):  # noqa: B006 (a table for all calls)
-    """S(n, m), the number of ways to seat n customers at m tables, an exact integer."""
-    for total in range(1, n + 1):
-        for tables in range(total + 1):
-            if (total, tables) not in known:
-                fewer = known.get((total - 1, tables - 1), 0)
-                known[total, tables] = fewer + (total - 1) * known.get((total - 1, tables), 0)
-    return known.get((n, m), 0)
 
 
 def seat_ratio(n, m, opens):
@@ -140,22 +132,6 @@ def stale_weights(state, settings, cells, block, n_cells):
     )
 
 
-def build_alias(weight):
-    """threshold and alias of a table, made in the kernel's order."""
-    n = len(weight)
-    threshold, alias = weight * (n / np.add.accumulate(weight)[-1]), list(range(n))
-    small = [i for i in range(n) if threshold[i] < 1]
-    large = [i for i in range(n) if threshold[i] >= 1]
-    while small and large:
-        i, j = small.pop(), large[-1]
-        alias[i] = j
-        threshold[j] = (threshold[j] + threshold[i]) - 1.0
-        if threshold[j] < 1:
-            small.append(large.pop())
-    threshold[small + large] = 1.0
-    return threshold, alias
-
-
 def propose(state, settings, document, word, stale, new, old, head, stream):
     """One step of Metropolis and Hastings from the seat that a token had."""
     any_topic, own, _ = weights(state, settings, document, word)
@@ -166,10 +142,7 @@ def propose(state, settings, document, word, stale, new, old, head, stream):
     if u < own_total:
         seat = draw(np.zeros(0), own, 0.0, document.order, u / own_total)
     else:
-        threshold, alias = build_alias(proposed)
-        v = stream.uniform() * len(proposed)
-        i = min(int(v), len(proposed) - 1)
-        k = i if v - i < threshold[i] else alias[i]
+        k = draw_alias(*alias_table(proposed), stream)
         seat = (k if k < len(stale) else -1), True
 
     def correction(k):

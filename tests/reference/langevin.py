@@ -13,16 +13,7 @@ def normals(key, m):
 
 
 def langevin_step(
-    first_part,
-    last_part,
-    part_bounds,
-    theta,
-    batch,
-    topic_word_prior,
-    pull_down,
-    step,
-    key,
-    totals,
+    first_part, last_part, part_bounds, theta, batch, topic_word_prior, pull_down, step, key, totals
 ):
     """Move the words of some parts in place and fill those parts of totals
     (Patterson and Teh, 2013)."""

@@ -74,25 +74,12 @@ def bound(divided, shares, times, prior, topic_word_prior, n_features):
     return entropy
 
 
-def propose_parts(
-    c,
-    times,
-    log_words,
-    prior,
-    topic_word_prior,
-    n_features,
-    n_parts,
-    n_starts,
-    first,
-    more,
-    max_iter,
-    tol,
-    key,
-):
+def propose_parts(c, times, log_words, prior, topic_word_prior, n_features, n_parts, *ascent):
     """c: (n_documents, n_words) tokens of the topic, some in each document; prior: alpha beta.
 
     Returns what the kernel does, and the tokens (n_documents, n_words, n_parts) of the parts.
     """
+    n_starts, first, more, max_iter, tol, key = ascent
     log_topic = log_words - np.log(np.exp(log_words).sum())
     alone = bound(c[..., None], [1.0], times, prior, topic_word_prior, n_features)
 
