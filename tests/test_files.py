@@ -4,11 +4,14 @@ import errno
 import os
 import stat
 import sys
+from contextlib import suppress
 
 import pytest
 
 from sktopic._runtime import _files
 from sktopic._runtime._files import write_file
+
+from .conftest import press_ctrl_c
 
 OLD, NEW = b"old content", b"new content, which is longer"
 posix = pytest.mark.skipif(os.name == "nt", reason="has no such permissions and files")
@@ -99,52 +102,53 @@ def fail(error):
     return step
 
 
-def raised_at_line(n, error, call):
-    """Raise an error before the n-th line that runs in the module of write_file; return whether it did."""
-    lines = iter(range(n + 1))
+def acting_at_each_line(module, act, prepare, call):
+    """Yield each line of a module that a call runs, after a call in which `act` ran just before that line."""
+    done = [None]
 
     def trace(frame, event, argument):
-        if frame.f_code.co_filename != _files.__file__:
+        if frame.f_code.co_filename != module.__file__:
             return None
-        if event == "line" and next(lines) == n:
+        if event == "line" and frame.f_lineno not in done:
+            done.append(frame.f_lineno)
             sys.settrace(None)
-            raise error
+            act()
         return trace
 
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        call()
-    except type(error):
-        return True
-    finally:
+    n_done = 0
+    while len(done) > n_done:
+        n_done = len(done)
+        prepare()
+        before = sys.gettrace()
+        sys.settrace(trace)
+        with suppress(OSError, KeyboardInterrupt):
+            call()
         sys.settrace(before)
-    return False
+        yield done[-1]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # closed by the collector
-@pytest.mark.parametrize("error", [OSError(errno.EIO, "Input/output error"), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize("act", [fail(OSError(errno.EIO, "Input/output error")), press_ctrl_c])
 @pytest.mark.parametrize("earlier", [{"file": OLD}, {}], ids=["earlier", "new"])
-def test_failure_at_any_line_leaves_a_complete_file_and_nothing_else(tmp_path, earlier, error):
+def test_failure_at_any_line_leaves_a_complete_file_and_nothing_else(tmp_path, earlier, act):
     """Also if some content has been written, as on a full disk."""
-    path, found, n = tmp_path / "file", [], 0
+    path, found = tmp_path / "file", []
+
+    def prepare():
+        path.unlink(missing_ok=True)
+        for content in earlier.values():
+            path.write_bytes(content)
 
     def write(file):
         file.write(NEW[:5])
         file.flush()
+        _files.is_own(os.lstat(path.parent))  # a line of the module
         file.write(NEW[5:])
 
-    while True:
-        path.unlink(missing_ok=True)
-        if earlier:
-            path.write_bytes(OLD)
-        if not raised_at_line(n, error, lambda: write_file(path, write)):
-            break
+    for line in acting_at_each_line(_files, act, prepare, lambda: write_file(path, write)):
         found.append(content_of(tmp_path))
-        assert found[-1] in (earlier, {"file": NEW}), f"line {n}"
-        n += 1
+        assert found[-1] in (earlier, {"file": NEW}), f"line {line}"
     assert found[0] == earlier and found[-1] == {"file": NEW}
-    assert content_of(tmp_path) == {"file": NEW}
 
 
 def test_file_is_on_the_disk_before_it_takes_its_name_and_its_folder_after(path, monkeypatch):
