@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import stat
 import sys
 from contextlib import suppress
@@ -115,7 +116,7 @@ def acting_at_each_line(module, act, prepare, call):
             act()
         return trace
 
-    n_done = 0
+    n_done, handler = 0, signal.signal(signal.SIGINT, signal.default_int_handler)
     while len(done) > n_done:
         n_done = len(done)
         prepare()
@@ -125,6 +126,7 @@ def acting_at_each_line(module, act, prepare, call):
             call()
         sys.settrace(before)
         yield done[-1]
+    signal.signal(signal.SIGINT, handler)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # closed by the collector
