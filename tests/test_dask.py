@@ -54,7 +54,7 @@ def expected():
 def cluster(n_workers, **settings):
     with (
         distributed.LocalCluster(
-            n_workers, threads_per_worker=1, dashboard_address=None, silence_logs=50, **settings
+            n_workers=n_workers, threads_per_worker=1, dashboard_address=None, silence_logs=50, **settings
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -125,7 +125,8 @@ def test_what_is_learned_at_merges_is_in_checkpoints(estimator, tmp_path, monkey
             here(estimator, X[:2000], **files)
     assert len([name for name in os.listdir(tmp_path) if name.endswith(".checkpoint")]) == 2
     for where in (client, False):  # elsewhere, and when it was complete
-        model = DaskTopicModel(estimator, client=where, resume=True, **LANES | files).fit(X[:2000])
+        model = DaskTopicModel(estimator, client=where, resume=True, **LANES | files)
+        model.fit([dask.delayed(X[:900]), dask.delayed(X[900:2000])])
         assert_same_state(state(model.estimator_), state(expected))
     assert others < set(os.listdir(tmp_path))
 
@@ -265,12 +266,11 @@ def with_callbacks():
             {"client": "tcp://there:8786"},
             "client='tcp://there:8786' is invalid: must be a .*Client, None",
         ),
-        (MODEL, {"X": dask.delayed(X)}, r"X is a Delayed.*; must be .* a list of delayed matrices"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(estimator, parameters, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        DaskTopicModel(estimator, **{"client": False, **parameters}).fit(parameters.pop("X", X))
+        DaskTopicModel(estimator, **{"client": False, **parameters}).fit(X)
 
 
 def test_what_is_no_list_of_blocks_is_named():
@@ -314,12 +314,14 @@ def check_released(client):
     assert client.submit(sum, [1, 2], pure=False).result(timeout=MOST) == 3
 
 
-def test_a_cluster_gives_the_same_bits(client, expected, monkeypatch):
+def test_a_cluster_gives_the_same_bits(client, corpus, expected, monkeypatch):
     fitted = DaskTopicModel(MODEL, **LANES).fit(blocks_of_array(X))  # on the current client
     assert_same_state(state(fitted.estimator_), state(expected))
     monkeypatch.setattr(_state, "SHARD_BYTES", 400)
     once = clone(MODEL).set_params(max_iter=1)
-    assert_same_state(state(DaskTopicModel(once, **LANES).fit(X).estimator_), state(here(once)))
+    assert_same_state(state(DaskTopicModel(once, **LANES).fit(corpus).estimator_), state(here(once)))
+    with pytest.raises(TypeError, match="X is a csr_matrix in the memory of this process"):
+        DaskTopicModel(MODEL).fit(X)
     check_released(client)
     closed = distributed.Client(client.scheduler.address, set_as_default=False)
     closed.close()
@@ -395,6 +397,7 @@ def test_killed_workers_change_nothing(corpus, monkeypatch):
             os.kill(min(client.run(os.getpid).values()), KILL)  # its nanny starts it anew
         return original(self, tasks, round_)
 
+    monkeypatch.setattr(_cluster, "WITHOUT_WORKERS", MOST)
     with cluster(2, processes=True) as client:
         with monkeypatch.context() as patch:
             patch.setattr(Plan, "chunks", chunks)

@@ -90,32 +90,12 @@ def test_docstrings_follow_the_parameters(monkeypatch, docstrings):
     assert set(prose.splitlines()) <= set(text.splitlines())
 
 
-WRITTEN = """rank(a)
-
-Rank the data.
-
-Parameters
-----------
-a : array
-    What to rank [1]_.
-
-See Also
---------
-sort : Puts in order.
-
-.. rubric:: Notes
-Ties share.
-
-References
-----------
-.. [1] Someone, Ranking.
-
-Examples
---------
->>> rank([1])
-1
-
-Prose of an example."""
+WRITTEN = (
+    "rank(a)\n\nRank the data.\n\nParameters\n----------\na : array\n    What to rank [1]_.\n\n"
+    "See Also\n--------\nsort : Puts in order.\n\n.. rubric:: Notes\nTies share.\n\n"
+    "References\n----------\n.. [1] Someone, Ranking.\n\n"
+    "Examples\n--------\n>>> rank([1])\n1\n\nProse of an example."
+)
 
 
 def test_sections_are_removed_with_their_text():
@@ -150,30 +130,19 @@ def test_docstrings_do_not_depend_on_the_process(docstrings):
     assert run.stdout.strip() == eval(digest, {"hashlib": hashlib, "docs": docstrings})
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
+def test_docstrings_refuse(monkeypatch):
+    monkeypatch.setattr(_docstrings, "_PACKAGES", ("numpy",))
+    for parameters, message in (
         ({"remove": "examples"}, "remove must be a tuple of names among .*got"),
         ({"remove": ("footers",)}, "remove must be a tuple of names among .*got"),
         ({"min_words": 10**6}, "min_words=1000000"),
         ({"min_words": -1}, "min_words == -1"),
-    ],
-)
-def test_docstrings_refuse(monkeypatch, parameters, message):
-    monkeypatch.setattr(_docstrings, "_PACKAGES", ("numpy",))
-    with pytest.raises(ValueError, match=message):
-        load_docstrings(**parameters)
+    ):
+        with pytest.raises(ValueError, match=message):
+            load_docstrings(**parameters)
 
 
 # Generators
-
-
-@pytest.mark.parametrize("make", GENERATORS)
-def test_numpy_may_raise_for_any_floating_point_error(make):
-    prior = "doc_concentration" if make is make_hdp_documents else "doc_topic_prior"
-    with np.errstate(all="raise"):
-        for small in ({}, {prior: 1e-4}, {"topic_word_prior": 1e-4} if make is not make_bars else {}):
-            assert np.isfinite(make(50, random_state=0, **small).components).all()
 
 
 def test_counts_are_of_the_configured_class(sparse_interface, tmp_path):
@@ -192,7 +161,11 @@ def test_counts_are_of_the_configured_class(sparse_interface, tmp_path):
 
 @pytest.mark.parametrize("make", GENERATORS)
 def test_generated_corpora_are_well_formed_and_repeat_with_the_same_random_state(make):
-    corpus = make(np.int64(200), random_state=3)
+    small = "doc_concentration" if make is make_hdp_documents else "doc_topic_prior"
+    with np.errstate(all="raise"):
+        corpus = make(np.int64(200), random_state=3)
+        for prior in {small: 1e-4}, {} if make is make_bars else {"topic_word_prior": 1e-4}:
+            assert np.isfinite(make(50, random_state=0, **prior).components).all()
     X, (n_components, n_features) = corpus.data, corpus.components.shape
     assert type(X) is sparse.csr_matrix and X.dtype == np.int32 and X.shape == (200, n_features)
     assert X.has_canonical_format and X.data.min() >= 1
@@ -307,14 +280,13 @@ def test_hdp_weights_follow_the_stick_breaking_prior():
 
 
 def test_hdp_number_of_topics_grows_with_the_concentration_up_to_max_components():
-    few, many = (
-        [
-            len(make_hdp_documents(200, topic_concentration=g, random_state=seed).components)
-            for seed in range(8)
-        ]
+    sizes = [
+        np.mean(
+            [len(make_hdp_documents(100, topic_concentration=g, random_state=i).components) for i in range(8)]
+        )
         for g in (0.5, 10)
-    )
-    assert np.mean(many) > 3 * np.mean(few)
+    ]
+    assert sizes[1] > 3 * sizes[0]
     corpus = make_hdp_documents(500, topic_concentration=50, max_components=7, random_state=0)
     assert len(corpus.components) == 7
     assert corpus.topic_weights.sum() == pytest.approx(1)
@@ -405,7 +377,6 @@ def test_uci_white_space_repeated_entries_and_none(tmp_path):
         (b"2\nmany\n1\n1 1 1\n", "line 2: expected the number of words, got 'many'"),
         (b"2\n3\n-1\n1 1 1\n", "line 3: expected the number of entries, got '-1'"),
         (b"0\n3\n0\n", "line 1: 0 documents, must be in 1.."),
-        (b"2\n99999999999\n0\n", "line 2: 99999999999 words"),
         (b"2\n3\n2\n1 1 1\n3 1 1\n", r"line 5: document number 3 is outside 1\.\.2"),
         (b"2\n3\n2\n1 1 1\n0 1 1\n", r"line 5: document number 0 is outside 1\.\.2"),
         (b"2\n3\n2\n1 1 1\n2 4 1\n", r"line 5: word number 4 is outside 1\.\.3"),
@@ -414,11 +385,9 @@ def test_uci_white_space_repeated_entries_and_none(tmp_path):
         (b"2\n3\n2\n1 1 1\n\n2 3 0\n", r"line 6: count 0 is outside"),
         (b"2\n3\n1\n1 1 3000000000\n", r"line 4: count 3000000000 is outside"),
         (b"2\n3\n1\n1 1 99999999999999999999999\n", "line 4: expected three integers"),
-        (b"2\n3\n2\n1 1 1\n2 3\n", "line 5: expected three integers, got '2 3'"),
         (b"2\n3\n2\n1 1\n2 3 1 1\n", "line 4: expected three integers, got '1 1'"),
         (b"2\n3\n2\n1 1 1\n2 3 1.5\n", "line 5: expected three integers, got '2 3 1.5'"),
         (b"2\n3\n2\n1 1 1\n", "ends after 1 of the 2 entries"),
-        (b"2\n3\n2147483647\n1 1 1\n", "ends after 1 of the 2147483647 entries"),
         (b"2\n3\n2147483648\n1 1 1\n", r"line 3: 2147483648 entries, must be in 0\.\.2147483647"),
         (b"2\n3\n1\n1 1 1\n2 2 1\n", "line 5: the header announces 1 entries, but there are more"),
         (b"2\n3\n2\n1 1 2147483647\n1 1 1\n", r"in document 1 add up to 2147483648; at most"),
