@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from contextlib import closing, contextmanager
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -35,7 +36,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 X = make_bars(5000, random_state=0).data
-MODEL = OnlineEMLDA(5, random_state=0, max_iter=2, batch_size=120)
+SWEEPS = {"doc_burn_in": 1, "doc_sweeps": 2, "transform_burn_in": 1, "transform_sweeps": 2}
+MODEL = OnlineEMLDA(5, random_state=0, max_iter=2, batch_size=120, **SWEEPS)
 LANES = {"n_lanes": 3, "merge_every": 4}
 MOST = 300  # seconds that a busy machine may take
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows ends a process by any signal
@@ -382,13 +384,8 @@ def test_ctrl_c_leaves_the_cluster_usable(client, corpus, monkeypatch):
     check_released(client)
 
 
-def slow_pid():
-    time.sleep(0.3)
-    return os.getpid()
-
-
 @pytest.mark.slow
-def test_killed_workers_change_nothing(corpus, monkeypatch):
+def test_a_killed_worker_changes_nothing(corpus, monkeypatch):
     """Of several killed at random moments, see benchmarks/dask_faults.py."""
     lanes, original, fitted = {**LANES, "merge_every": 1}, Plan.chunks, []
 
@@ -398,24 +395,33 @@ def test_killed_workers_change_nothing(corpus, monkeypatch):
         return original(self, tasks, round_)
 
     monkeypatch.setattr(_cluster, "WITHOUT_WORKERS", MOST)
-    with cluster(2, processes=True) as client:
-        with monkeypatch.context() as patch:
-            patch.setattr(Plan, "chunks", chunks)
-            model = DaskTopicModel(MODEL, client=client, checkpoint_every=4, **lanes)
-            thread = threading.Thread(target=lambda: fitted.append(model.fit(corpus)), daemon=True)
-            thread.start()
-            thread.join(MOST)
-            assert not thread.is_alive()
-        monkeypatch.setattr(_cluster, "POLL", 0.02)
-        with closing(_cluster.Cluster(client)) as tasks:  # a result that a worker took with it
-            task = tasks.submit(("pid",), slow_pid)
-            (pid,) = tasks.results([task])
-            os.kill(pid, KILL)
-            deadline = time.monotonic() + MOST
-            while task.status != "lost" and time.monotonic() < deadline:
-                time.sleep(0.001)
-            assert tasks.results([task]) != [pid]
+    with cluster(2, processes=True) as client, monkeypatch.context() as patch:
+        patch.setattr(Plan, "chunks", chunks)
+        model = DaskTopicModel(MODEL, client=client, checkpoint_every=4, **lanes)
+        thread = threading.Thread(target=lambda: fitted.append(model.fit(corpus)), daemon=True)
+        thread.start()
+        thread.join(MOST)
+        assert not thread.is_alive()
     assert_same_state(state(fitted[0].estimator_), state(here(**lanes)))
+
+
+def slow_name():
+    time.sleep(0.3)
+    return uuid4().hex
+
+
+def test_results_that_a_worker_took_with_it_are_computed_again(monkeypatch):
+    monkeypatch.setattr(_cluster, "POLL", 0.02)
+    with cluster(2, processes=False) as client, closing(_cluster.Cluster(client)) as tasks:
+        task = tasks.submit(("name",), slow_name)
+        (name,) = tasks.results([task])
+        ((holder,),) = client.who_has([task]).values()
+        (worker,) = (each for each in client.cluster.workers.values() if each.address == holder)
+        client.cluster.sync(worker.close)
+        deadline = time.monotonic() + MOST
+        while task.status != "lost" and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert tasks.results([task]) != [name]
 
 
 def test_without_workers_or_scheduler_nothing_waits_for_ever(corpus, monkeypatch):

@@ -32,7 +32,8 @@ N = 5000
 X = sp.csr_array(make_bars(N, doc_length=8, random_state=0).data)
 WEIGHTS = np.random.default_rng(0).integers(0, 4, size=N).astype(float)
 FAST = {"random_state": 0, "max_iter": 1}
-MODEL = OnlineEMLDA(5, batch_size=300, **FAST)
+SWEEPS = {"doc_burn_in": 1, "doc_sweeps": 2, "transform_burn_in": 1, "transform_sweeps": 2}
+MODEL = OnlineEMLDA(5, batch_size=300, **FAST, **SWEEPS)
 
 
 class Again:
@@ -382,6 +383,7 @@ def test_progress_of_blocks_is_shown(monkeypatch):
     assert "5.00k/5.00k [" in of_partial_fit
 
 
+@pytest.mark.slow
 def test_nothing_of_the_size_of_a_corpus_is_in_memory(tmp_path):
     corpus = save_corpus(tmp_path / "corpus", sp.csr_array(sp.vstack([X] * 40)))
     size = sum(getattr(corpus.counts, name).nbytes for name in ("data", "indices", "indptr"))
