@@ -2,6 +2,7 @@
 
 import joblib
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
@@ -35,6 +36,8 @@ def trained(run):
     return model
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("alone")
 def test_processes_update_and_serve_models(tmp_path):
     looped = trained(lambda calls: [function(*given, **named) for function, given, named in calls])
     with joblib.Parallel(n_jobs=2) as parallel:
