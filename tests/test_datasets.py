@@ -81,7 +81,7 @@ def test_docstrings_follow_the_parameters(monkeypatch, docstrings):
     assert "Removed: nothing" in full.DESCR
     assert min(map(count_words, full.data)) >= 200
     missing = {name for name, n_words in counts.items() if n_words >= 200} - set(full.names)
-    assert missing and all(name.startswith("scipy.special.") for name in missing)
+    assert missing and all(f"{name}.".startswith("scipy.special.") for name in missing)
     assert set(docstrings.target_names) - set(full.target_names) >= {"scipy.special"}
     text = full.data[full.names.index("scipy.stats.rankdata")]
     prose = docstrings.data[docstrings.names.index("scipy.stats.rankdata")]
@@ -605,12 +605,12 @@ def test_fetch_downloads_once(tmp_path, server, corpus):
 def test_fetch_reads_the_cache_alone_and_survives_a_damaged_one(tmp_path, server, dead_url, corpus):
     fetch_bag_of_words("kos", tmp_path, base_url=server.url)
     folder = tmp_path / "uci_bag_of_words"
-    indices = folder / "kos.corpus" / "indices.npy"
-    content = indices.read_bytes()
-    for damaged in (content[: len(content) // 2], content[:-4] + bytes(4)):
-        indices.write_bytes(damaged)
+    file = folder / "kos.corpus" / "data.npy"
+    content = file.read_bytes()
+    for damaged in (content[: len(content) // 2], content[:-1] + b"\x09"):  # a count that could be one
+        file.write_bytes(damaged)
         assert (fetch_bag_of_words("kos", tmp_path, base_url=dead_url).data != corpus).nnz == 0
-        assert indices.read_bytes() == content
+        assert file.read_bytes() == content
     (folder / "docword.kos.txt.gz").unlink()
     (folder / "vocab.kos.txt").unlink()
     assert (fetch_bag_of_words("kos", tmp_path, base_url=dead_url).data != corpus).nnz == 0

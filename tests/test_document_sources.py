@@ -90,8 +90,9 @@ def test_a_shuffled_corpus_is_as_a_matrix_in_that_order(corpus, method, kind):
     assert_same(model.set_params(shuffle=False), expected)
 
 
-@pytest.mark.parametrize("batch_size", [100, 1500, 6000])
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
+@pytest.mark.parametrize(
+    ("batch_size", "weights"), [(100, WEIGHTS), (1500, None), (1500, WEIGHTS), (6000, None)]
+)
 def test_blocks_of_any_sizes_are_as_their_matrix(batch_size, weights):
     model = clone(MODEL).set_params(batch_size=batch_size, max_iter=2, shuffle=False)
     expected = clone(model).fit(X, sample_weight=weights)
