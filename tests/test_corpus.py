@@ -156,7 +156,7 @@ def bad_blocks():
     yield [X], range(7), None, f"feature_names is invalid: {other}"
     yield (
         [X],
-        [*WORDS[:-1], "a\ud800"],
+        [*WORDS[1:], "a\ud800"],
         None,
         r"feature_names has 'a\\ud800', .* a lone surrogate: .* replaces",
     )
@@ -466,11 +466,7 @@ def test_errors_of_text_files_name_lines_of_later_blocks(tmp_path, monkeypatch):
         (iter_matrix_market, odd, ", line 1: expected '%%MatrixMarket matrix coordinate"),
         (iter_matrix_market, "", " is truncated"),
         (iter_matrix_market, market + "%\n", " is truncated: the line with three sizes is missing"),
-        (
-            iter_matrix_market,
-            market + "%\n1 1\n1 1 1\n",
-            ", line 3: expected a comment or three sizes, got '1 1",
-        ),
+        (iter_matrix_market, market + "%\n1 1\n1 1 1\n", ", line 3: .* comment or three sizes, got '1 1"),
         (iter_matrix_market, market + "%\n1 0 1\n1 1 1\n", r", line 3: 0 words, must be in 1\.\."),
         (iter_matrix_market, market + "%\n1 1 1\n1 1 1.5\n", ", line 4: expected three integers"),
         (iter_matrix_market, market + "%\n2 1 2\n2 1 1\n1 1 1\n", ", line 5: document 1 after later ones"),
@@ -534,10 +530,7 @@ def test_parquet_files_are_read_by_blocks(tmp_path):
         ({"counts": [None] + [[1]] * 29}, "'counts' has nulls"),
         ({"counts": [[None]] * 30}, "'counts' has nulls|lists of null"),
         ({"counts": [["a"]] * 30}, "'counts' has lists of string"),
-        (
-            {"indices": [[1.0]] * 30, "counts": [[1]] * 30},
-            "'indices' has lists of double; must have integer numbers",
-        ),
+        ({"indices": [[1.0]] * 30}, "'indices' has lists of double; must have integer numbers"),
     ):
         bad = write("bad", rows, **columns)
         with pytest.raises(ValueError, match=message):

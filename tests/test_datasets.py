@@ -280,13 +280,10 @@ def test_hdp_weights_follow_the_stick_breaking_prior():
 
 
 def test_hdp_number_of_topics_grows_with_the_concentration_up_to_max_components():
-    sizes = [
-        np.mean(
-            [len(make_hdp_documents(100, topic_concentration=g, random_state=i).components) for i in range(8)]
-        )
-        for g in (0.5, 10)
-    ]
-    assert sizes[1] > 3 * sizes[0]
+    def mean_number(**given):
+        return np.mean([len(make_hdp_documents(100, random_state=i, **given).components) for i in range(8)])
+
+    assert mean_number(topic_concentration=10) > 3 * mean_number(topic_concentration=0.5)
     corpus = make_hdp_documents(500, topic_concentration=50, max_components=7, random_state=0)
     assert len(corpus.components) == 7
     assert corpus.topic_weights.sum() == pytest.approx(1)
@@ -480,12 +477,7 @@ SHORT = {"_MAX_WORDS": 6, "_MAX_VOCABULARY_BYTES": 20}
 @pytest.mark.parametrize(
     ("read", "limits", "content", "message"),
     [
-        (
-            read_uci,
-            {},
-            b"2147483647\n3\n1\n1 1 1\n",
-            ", line 1: 2147483647 documents, .* announces 1 entries;",
-        ),
+        (read_uci, {}, b"2147483647\n3\n1\n1 1 1\n", ", line 1: 2147483647 documents, .* 1 entries;"),
         (read_uci, {}, b"2\n16777217\n1\n1 1 1\n", r", line 2: 16777217 words, must be in 1\.\.16777216"),
         (read_uci, {}, b"0" * 1000 + b"2\n3\n1\n1 1 1\n", ", line 1: more than 1000 bytes, .* '0000"),
         (read_uci, {}, b"2\n3\n1\n" + b" " * 10**6 + b"1 1 1\n", ", line 4: more than 1000 bytes"),
@@ -664,11 +656,7 @@ DOCWORD, VOCAB = "docword.kos.txt.gz", "vocab.kos.txt"
     ("name", "change", "message"),
     [
         (DOCWORD, lambda text: text.replace(b"60\n", b"61\n", 1), r"\(61, 40, \d+\), the published figures"),
-        (
-            DOCWORD,
-            lambda text: text[:-200].rpartition(b"\n")[0],
-            r"docword\.kos\.txt\.gz is truncated: it ends",
-        ),
+        (DOCWORD, lambda text: text[:-200].rpartition(b"\n")[0], r"kos\.txt\.gz is truncated: it ends"),
         (DOCWORD, lambda text: text[:1000].rpartition(b" ")[0], r"kos\.txt\.gz, line \d+: expected three"),
         (DOCWORD, lambda text: text + b"60 1 1\n", r"the header announces \d+ entries, but there are more"),
         (DOCWORD, lambda text: text.replace(b"\n7 ", b"\n77 ", 1), r"document number 77 is outside 1\.\.60"),

@@ -108,9 +108,8 @@ def test_arrays_without_features_or_topics_raise(model, gone):
     for name, declared in required_arrays(model).items():
         if not gone.isdisjoint(declared.axes):
             found = zip(declared.axes, all_attributes(model)[name].shape)
-            set_attribute(
-                damaged, name, np.zeros([0 if axis in gone else n for axis, n in found], declared.dtype)
-            )
+            shape = [0 if axis in gone else n for axis, n in found]
+            set_attribute(damaged, name, np.zeros(shape, declared.dtype))
             n_changed += 1
     if "features" in gone:
         damaged.n_features_in_ = 0
