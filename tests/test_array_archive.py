@@ -1,7 +1,6 @@
 """Zip archives of arrays: zipfile and NumPy read them, too; forged ones raise."""
 
 import io
-import json
 import struct
 import tracemalloc
 import zipfile
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from sktopic._runtime._array_archive import LOCAL, SIZES, ArrayArchive, npy_header, write_archive
+from sktopic._runtime._array_archive import LOCAL, SIZES, ArrayArchive, write_archive
 
 ARRAYS = {
     "a/numbers": np.arange(300.0).reshape(30, 10),
@@ -53,17 +52,11 @@ def test_what_is_written_is_read(path, mapped):
 def test_zipfile_and_numpy_read_it_too(path):
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None
+        assert {entry.compress_type for entry in archive.infolist()} == {zipfile.ZIP_STORED}
     with np.load(path, allow_pickle=False) as arrays:
         for name, array in ARRAYS.items():
+            assert arrays[name].dtype == array.dtype
             assert_array_equal(arrays[name], array)
-
-
-@pytest.mark.parametrize("array", ARRAYS.values(), ids=ARRAYS)
-def test_npy_headers_are_those_of_numpy(array):
-    file = io.BytesIO(npy_header(array.dtype, array.shape))
-    assert len(file.getvalue()) % 64 == 0
-    assert np.lib.format.read_magic(file) == (1, 0)
-    assert np.lib.format.read_array_header_1_0(file) == (array.shape, False, array.dtype)
 
 
 def test_large_archives_have_numbers_of_64_bits(tmp_path, monkeypatch):
@@ -113,56 +106,39 @@ def twice(content):
         return zipped(content, ("none.npy", entries(content)["none.npy"]))
 
 
-NO_END = "no zip archive, or its end is missing"
+def replaced(old, new):
+    return lambda content: content.replace(old, new)
+
+
+NO_END, CUT = "no zip archive, or its end is missing", "no zip archive, or is cut short"
+NO_ENTRY, NO_SIZE = r"no entry of an archive at byte \d+", "its size is missing"
 FORGERIES = {
-    "empty": (lambda content: b"", "no zip archive, or is cut short"),
-    "of something else": (lambda content: b"\x80\x04K\x01." * 10, NO_END),
+    "empty": (lambda content: b"", CUT),
+    "something else": (lambda content: b"\x80\x04K\x01." * 10, NO_END),
     "cut": (lambda content: content[:-1], NO_END),
-    "half": (lambda content: content[: len(content) // 2], NO_END),
     "longer": (lambda content: content + b"\0", NO_END),
-    "end alone": (lambda content: content[-22:], "no zip archive, or is cut short"),
-    "begins later": (lambda content: b"#!/bin/sh\n" + content, "no entry of an archive at byte 0"),
-    "bytes in the midst": (
-        lambda content: content[:999] + bytes(64) + content[999:],
-        "no entry of an archive",
-    ),
-    "bytes missing": (lambda content: content[:999] + content[1063:], "no entry of an archive"),
-    "a directory of no signature": (
-        lambda content: content.replace(b"PK\1\2", b"PK\1\1"),
-        r"no entry of an archive at byte \d+",
-    ),
+    "end alone": (lambda content: content[-22:], CUT),
+    "begins later": (lambda content: b"#!/bin/sh\n" + content, NO_ENTRY),
+    "bytes in the midst": (lambda content: content[:999] + bytes(64) + content[999:], NO_ENTRY),
+    "bytes missing": (lambda content: content[:999] + content[1063:], NO_ENTRY),
+    "directory without signature": (replaced(b"PK\1\2", b"PK\1\1"), NO_ENTRY),
     "compressed": (lambda content: zipped(content, method=zipfile.ZIP_DEFLATED), "is compressed"),
     "encrypted": (lambda content: with_fields(content, _2=1), "compressed or encrypted"),
-    "no extra field": (lambda content: with_fields(content, _10=0), "no entry of an archive at byte 0"),
-    "sizes that differ": (lambda content: with_sizes(content, 1, 16, 128, 64), "its size is missing"),
-    "another extra field": (lambda content: with_sizes(content, 2, 16, 128, 128), "its size is missing"),
-    "a size beyond the file": (lambda content: with_sizes(content, 1, 16, 2**31, 2**31), "is cut short"),
-    "a size beyond any file": (
-        lambda content: with_sizes(content, 1, 16, 2**64 - 1, 2**64 - 1),
-        "is cut short",
-    ),
+    "no extra field": (lambda content: with_fields(content, _10=0), NO_ENTRY),
+    "sizes that differ": (lambda content: with_sizes(content, 1, 16, 128, 64), NO_SIZE),
+    "another extra field": (lambda content: with_sizes(content, 2, 16, 128, 128), NO_SIZE),
+    "beyond the file": (lambda content: with_sizes(content, 1, 16, 2**31, 2**31), "is cut short"),
+    "beyond any file": (lambda content: with_sizes(content, 1, 16, 2**64 - 1, 2**64 - 1), "is cut short"),
     "an entry twice": (twice, "has two entries 'none.npy'"),
-    "an entry more": (lambda content: zipped(content, ("../../x.npy", b"")), "do not agree on '../../x.npy'"),
-    "no header": (lambda content: content.replace(b"header.json", b"footer.json"), "no entry header.json"),
-    "a name that is none": (lambda content: content.replace(b"none.npy", b"no\xffe.npy"), "can't decode"),
-    "a header changed": (lambda content: content.replace(b'"title"', b'"tit1e"'), "checksum of header.json"),
-    "a number changed": (
-        lambda content: content.replace(struct.pack("<d", 7), struct.pack("<d", 8)),
-        "digest of the array a/numbers",
-    ),
-    "a .npy header changed": (
-        lambda content: content.replace(b"(30, 10)", b"(10, 30)"),
-        ".npy header of a/numbers is not that",
-    ),
-    "a .npy header of objects": (
-        lambda content: content.replace(b"'<f8'", b"'|O' "),
-        ".npy header of a/numbers is not that",
-    ),
+    "an entry more": (lambda content: zipped(content, ("../x.npy", b"")), "do not agree on '../x.npy'"),
+    "no header": (replaced(b"header.json", b"footer.json"), "no entry header.json"),
+    "a name that is none": (replaced(b"none.npy", b"no\xffe.npy"), "can't decode"),
+    "a header changed": (replaced(b'"title"', b'"tit1e"'), "checksum of header.json"),
+    "a number changed": (replaced(struct.pack("<d", 7), struct.pack("<d", 8)), "digest of .* a/numbers"),
+    "another shape": (replaced(b"(30, 10)", b"(10, 30)"), ".npy header of a/numbers is not that"),
+    "objects": (replaced(b"'<f8'", b"'|O' "), ".npy header of a/numbers is not that"),
     "not aligned": (zipped, "does not begin at a multiple of 64 bytes"),
-    "many entries": (
-        lambda content: zipped(content, *((f"{i}.npy", b"") for i in range(1000))),
-        "more than 1000 entries",
-    ),
+    "many": (lambda content: zipped(content, *((f"{i}.npy", b"") for i in range(1000))), "more than 1000"),
 }
 
 
@@ -174,29 +150,13 @@ def test_forged_archives_raise(path, forge, message):
             read(path, mapped)
 
 
-def with_shape(shape):
-    """An archive of three numbers that are said to have another shape."""
-    file = io.BytesIO()
-    write_archive(file, {}, {"a": np.zeros(3)})
-    found = entries(file.getvalue())
-    header = json.loads(found.pop("header.json"))
-    header["arrays"]["a"]["shape"] = shape
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, data in (*found.items(), ("header.json", json.dumps(header).encode())):
-            with archive.open(name, "w", force_zip64=True) as entry:
-                entry.write(data)
-    return file.getvalue()
-
-
 @pytest.mark.parametrize("shape", [[2**62], [2**40, 2**40, 2**40], [4], [2], [3, 0]])
-def test_arrays_of_another_size_than_their_entry_are_not_allocated(tmp_path, shape):
-    path = tmp_path / "forged.zip"
-    path.write_bytes(with_shape(shape))
-    tracemalloc.start()
+def test_arrays_of_another_size_than_their_entry_are_not_allocated(path, shape):
     with open(path, "rb") as file:
         archive = ArrayArchive(file)
-        with pytest.raises(ValueError, match=r"takes \d+ bytes; its entry has 152"):
-            archive.array("a", np.dtype(np.float64))
-    assert tracemalloc.get_traced_memory()[1] < 1_000_000
-    tracemalloc.stop()
+        archive.declared["a/numbers"] = archive.declared["a/numbers"]._replace(shape=tuple(shape))
+        tracemalloc.start()
+        with pytest.raises(ValueError, match=r"takes \d+ bytes; its entry has 2528"):
+            archive.array("a/numbers", np.dtype(np.float64))
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+        tracemalloc.stop()

@@ -26,13 +26,14 @@ from sktopic.lda import CollapsedGibbsLDA, HybridLDA, OnlineEMLDA, OnlineVariati
 from sktopic.metrics import coherence, document_completion, left_to_right, relative_score
 from sktopic.moment_matching import MomentMatchingLDA
 
-from .conftest import all_attributes
+from .conftest import all_attributes, assert_same_state
 
 N = 5000
 X = sp.csr_array(make_bars(N, doc_length=8, random_state=0).data)
 WEIGHTS = np.random.default_rng(0).integers(0, 4, size=N).astype(float)
 FAST = {"random_state": 0, "max_iter": 1}
-MODEL = OnlineEMLDA(5, batch_size=300, **FAST)
+SWEEPS = {"doc_burn_in": 1, "doc_sweeps": 2, "transform_burn_in": 1, "transform_sweeps": 2}
+MODEL = OnlineEMLDA(5, batch_size=300, **FAST, **SWEEPS)
 
 
 class Again:
@@ -55,32 +56,27 @@ BLOCKS = cut([1, 700, 2048, 299])
 
 
 @pytest.fixture(scope="module")
+def fitted():
+    return clone(MODEL).fit(X)
+
+
+@pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     return save_corpus(tmp_path_factory.mktemp("corpora") / "bars", X)
 
 
 def assert_same(model, other):
-    state, expected = all_attributes(model), all_attributes(other)
-    assert state.keys() == expected.keys()
-    for name, value in state.items():
-        if isinstance(value, (np.ndarray, float)):
-            assert_array_equal(value, expected[name], err_msg=name)
+    assert_same_state(all_attributes(model), all_attributes(other))
 
 
-def order_of(model, n=N):
-    key = combine_keys(model._state.seed, SHUFFLE_KEY, 0)
-    return np.concatenate(list(visited(blocks_of(n), key)))
-
-
-@pytest.mark.parametrize("kind", ["corpus", "weighted corpus", "list"])
 @pytest.mark.parametrize(
-    "method",
+    ("method", "kind"),
     [
-        MODEL,
-        OnlineVariationalLDA(5, doc_topic_prior="auto", **FAST),
-        HybridLDA(5, **FAST),
+        *((MODEL, kind) for kind in ("corpus", "weighted corpus", "list")),
+        (OnlineVariationalLDA(5, doc_topic_prior="auto", **FAST), "weighted corpus"),
+        (HybridLDA(5, **FAST), "corpus"),
     ],
-    ids=repr,
+    ids=str,
 )
 def test_a_shuffled_corpus_is_as_a_matrix_in_that_order(corpus, method, kind):
     """So is a list of blocks of as many documents as a corpus is read by."""
@@ -88,13 +84,15 @@ def test_a_shuffled_corpus_is_as_a_matrix_in_that_order(corpus, method, kind):
     weights = WEIGHTS if kind == "weighted corpus" else np.ones(N)
     model = clone(method).set_params(shuffle=True).fit(blocks, sample_weight=weights)
     some = np.flatnonzero(weights)
-    order = some[order_of(model, len(some))]
+    key = combine_keys(model._state.seed, SHUFFLE_KEY, 0)
+    order = some[np.concatenate(list(visited(blocks_of(len(some)), key)))]
     expected = clone(method).set_params(shuffle=False).fit(X[order], sample_weight=weights[order])
     assert_same(model.set_params(shuffle=False), expected)
 
 
-@pytest.mark.parametrize("batch_size", [100, 1500, 6000])
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
+@pytest.mark.parametrize(
+    ("batch_size", "weights"), [(100, WEIGHTS), (1500, None), (1500, WEIGHTS), (6000, None)]
+)
 def test_blocks_of_any_sizes_are_as_their_matrix(batch_size, weights):
     model = clone(MODEL).set_params(batch_size=batch_size, max_iter=2, shuffle=False)
     expected = clone(model).fit(X, sample_weight=weights)
@@ -106,12 +104,10 @@ def test_blocks_of_any_sizes_are_as_their_matrix(batch_size, weights):
     assert_same(clone(model).partial_fit(iter(BLOCKS)), clone(model).partial_fit(X))
 
 
-@pytest.mark.parametrize("source", [lambda: Again(BLOCKS), lambda: BLOCKS], ids=["iterable", "list"])
-def test_shuffled_blocks_have_all_documents_in_random_order(source):
-    numbers = sp.csr_array(np.arange(1, N + 1)[:, None])
-    blocks = source()
-    values = cut([b.shape[0] for b in BLOCKS[:-1]], numbers)
-    documents = BlockDocuments(values if isinstance(blocks, list) else Again(values), sp.csr_array).survey()
+@pytest.mark.parametrize("kind", [Again, list])
+def test_shuffled_blocks_have_all_documents_in_random_order(kind):
+    values = cut([b.shape[0] for b in BLOCKS[:-1]], sp.csr_array(np.arange(1, N + 1)[:, None]))
+    documents = BlockDocuments(kind(values), sp.csr_array).survey()
     seen = [
         [reader._X[rows].toarray().ravel() for reader, rows in documents.batches(300, key)] for key in (1, 2)
     ]
@@ -139,11 +135,9 @@ def test_what_is_held_out_is_not_trained_on(corpus, weights):
             assert_array_equal(np.sort(np.concatenate(visits)), rows)
             assert part.total_weight() == (len(rows) if weights is None else weights[rows - 1].sum())
             parts.append(rows)
-    n = N if weights is None else np.count_nonzero(weights)
-    assert len(parts[1]) == round(0.15 * n)
-    assert_array_equal(
-        np.sort(np.concatenate(parts[:2])) - 1, np.flatnonzero(np.ones(N) if weights is None else weights)
-    )
+    some = np.flatnonzero(np.ones(N) if weights is None else weights)
+    assert len(parts[1]) == round(0.15 * len(some))
+    assert_array_equal(np.sort(np.concatenate(parts[:2])) - 1, some)
     for trained, held_out in (parts[2:4], parts[4:]):
         assert_array_equal(trained, parts[0])
         assert_array_equal(held_out, parts[1])
@@ -158,9 +152,11 @@ def test_early_stopping_scores_what_is_held_out(corpus):
         assert fitted.validation_scores_[-1] == fitted.score(held_out.matrix())
 
 
-def test_a_mapped_matrix_is_as_one_in_memory(corpus):
+def test_a_mapped_matrix_is_as_one_in_memory_and_nothing_is_copied(corpus):
     model = clone(MODEL).set_params(shuffle=True)
     assert_same(model.fit(corpus.counts), clone(model).fit(X.astype(corpus.dtype)))
+    assert MatrixDocuments(X).matrix() is X
+    assert next(CorpusDocuments(X).blocks()) is X
 
 
 @pytest.mark.parametrize(
@@ -185,27 +181,20 @@ def test_other_methods_take_corpora_and_blocks(tmp_path, method):
     assert_same(clone(method).partial_fit(iter(cut([7], some))), clone(method).partial_fit(some))
 
 
-def test_answers_are_those_of_the_matrix(corpus):
-    model = clone(MODEL).fit(X)
+def test_answers_are_those_of_the_matrix(fitted, corpus):
+    model = fitted
     few = X[:1100].astype(np.float64)
-    blocks = cut([3, 500], few)
+    blocks, some = cut([3, 500], few), WEIGHTS[:1100]
     for source in (Again(blocks), blocks):
         assert_array_equal(model.transform(source), model.transform(few))
         assert_array_equal(model.transform(iter(blocks)), model.transform(few))
-        assert model.score(source, sample_weight=WEIGHTS[:1100]) == model.score(
-            few, sample_weight=WEIGHTS[:1100]
-        )
+        assert model.score(source, sample_weight=some) == model.score(few, sample_weight=some)
         for found, expected in zip(model.word_topics(source, 2), model.word_topics(few, 2)):
             assert_array_equal(found, expected)
         assert_array_equal(model.sample_proportions(source, 2), model.sample_proportions(few, 2))
         rows = [rows for rows, _, _ in model.iter_word_topics(source, block_size=400)]
-        assert [(each.start, each.stop) for each in rows] == [
-            (0, 3),
-            (3, 403),
-            (403, 503),
-            (503, 903),
-            (903, 1100),
-        ]
+        bounds = [0, 3, 403, 503, 903, 1100]
+        assert [(each.start, each.stop) for each in rows] == list(pairwise(bounds))
         for metric in (document_completion, relative_score, left_to_right, coherence):
             assert metric(model, source) == metric(model, few)
         assert_array_equal(top_documents(model, source)[0], top_documents(model, few)[0])
@@ -237,9 +226,8 @@ def test_results_are_written_where_they_are_wanted(tmp_path, corpus):
     assert_array_equal(steps.transform(X[:9]), expected[:9])
 
 
-def test_a_result_is_mapped_as_one_file_even_if_another_takes_its_name(tmp_path, monkeypatch):
-    path, read = tmp_path / "theta.npy", np.lib.format.read_array_header_1_0
-    model = clone(MODEL).fit(X)
+def test_a_result_is_mapped_as_one_file_even_if_another_takes_its_name(fitted, tmp_path, monkeypatch):
+    path, read, model = tmp_path / "theta.npy", np.lib.format.read_array_header_1_0, fitted
 
     def replace_first(file):
         monkeypatch.undo()
@@ -252,23 +240,29 @@ def test_a_result_is_mapped_as_one_file_even_if_another_takes_its_name(tmp_path,
 
 
 @pytest.mark.parametrize(
-    ("out", "message"),
+    ("X", "out", "message"),
     [
-        (np.zeros((N, 4)), r"shape \(5000, 4\); must be \(5000, 5\)"),
-        (np.zeros((N - 1, 5)), r"shape \(4999, 5\); must be \(5000, 5\)"),
-        (np.zeros(N), r"shape \(5000,\)"),
-        (np.zeros((N, 5), dtype=int), "dtype int64"),
-        (np.broadcast_to(0.0, (N, 5)), "read-only"),
-        ([[0.0]], "out is a list"),
+        (X, np.zeros((N, 4)), r"shape \(5000, 4\); must be \(5000, 5\)"),
+        (X, np.zeros((N - 1, 5)), r"shape \(4999, 5\); must be \(5000, 5\)"),
+        (X, np.zeros(N), r"shape \(5000,\)"),
+        (X, np.zeros((N, 5), dtype=int), "dtype int64"),
+        (X, np.broadcast_to(0.0, (N, 5)), "read-only"),
+        (X, [[0.0]], "out is a list"),
+        (BLOCKS, np.zeros((4000, 5)), "out has 4000 rows, but X has more"),
+        (BLOCKS, np.zeros((6000, 5)), "out has 6000 rows, but X has 5000"),
+        ([*BLOCKS, -X[:3].astype(float)], "theta.npy", "block 5 of X: Negative values"),
     ],
+    ids=range(9),
 )
-def test_what_is_no_place_for_results(out, message):
+def test_what_is_no_place_for_results(fitted, tmp_path, monkeypatch, X, out, message):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises((TypeError, ValueError), match=message):
-        clone(MODEL).fit(X).transform(X, out=out)
+        fitted.transform(X, out=out)
+    assert os.listdir(tmp_path) == []
 
 
-def test_a_relative_path_is_that_of_the_folder_in_which_the_call_began(tmp_path, monkeypatch):
-    model, (one, other) = clone(MODEL).fit(X), (tmp_path / "one", tmp_path / "other")
+def test_a_relative_path_is_that_of_the_folder_in_which_the_call_began(fitted, tmp_path, monkeypatch):
+    one, other = tmp_path / "one", tmp_path / "other"
     for folder in (one, other):
         folder.mkdir()
     np.save(other / "theta.npy", np.zeros((3, 2)))
@@ -279,21 +273,9 @@ def test_a_relative_path_is_that_of_the_folder_in_which_the_call_began(tmp_path,
         yield X[1000:]
 
     monkeypatch.chdir(one)
-    assert_array_equal(model.transform(blocks(), out="theta.npy"), model.transform(X))
+    assert_array_equal(fitted.transform(blocks(), out="theta.npy"), fitted.transform(X))
     assert np.load(one / "theta.npy").shape == (N, 5)
     assert np.load(other / "theta.npy").shape == (3, 2)
-
-
-def test_a_file_is_written_completely_or_not_at_all(tmp_path):
-    model, path = clone(MODEL).fit(X), tmp_path / "theta.npy"
-    bad = [*BLOCKS, -X[:3].astype(float)]
-    with pytest.raises(ValueError, match=r"block 5 of X: Negative values"):
-        model.transform(bad, out=path)
-    assert os.listdir(tmp_path) == []
-    with pytest.raises(ValueError, match="out has 4000 rows, but X has more"):
-        model.transform(BLOCKS, out=np.zeros((4000, 5)))
-    with pytest.raises(ValueError, match="out has 6000 rows, but X has 5000"):
-        model.transform(BLOCKS, out=np.zeros((6000, 5)))
 
 
 def test_blocks_may_come_in_the_same_arrays():
@@ -314,15 +296,16 @@ def test_blocks_may_come_in_the_same_arrays():
     assert_same(clone(MODEL).partial_fit(refilled()), clone(MODEL).partial_fit(X))
 
 
-BAD = {
-    "negative": (-X[:2].astype(float), "Negative values"),
-    "NaN": (sp.csr_array([[np.nan] + [1.0] * 24]), "X contains NaN"),
-    "width": (X[:2, :7], "7 features"),
-    "texts": (["a b"], "X has texts"),
-}
-
-
-@pytest.mark.parametrize(("block", "message"), BAD.values(), ids=BAD)
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        (-X[:2].astype(float), "Negative values"),
+        (sp.csr_array([[np.nan] + [1.0] * 24]), "X contains NaN"),
+        (X[:2, :7], "7 features"),
+        (["a b"], "X has texts"),
+    ],
+    ids=["negative", "NaN", "width", "texts"],
+)
 def test_a_bad_block_is_named_and_loses_nothing(block, message):
     model = clone(MODEL).fit(X)
     before = pickle.dumps(model)
@@ -332,7 +315,7 @@ def test_a_bad_block_is_named_and_loses_nothing(block, message):
     with pytest.raises(ValueError, match=f"block 1 of X: .*{message}"):
         model.partial_fit([X[:300], block, X])
     assert model.n_samples_seen_ == N + 300
-    model.partial_fit(X)
+    assert model.partial_fit(X).n_samples_seen_ == 2 * N + 300
 
 
 def test_a_bad_first_block_does_not_let_a_model_adopt_its_parameters():
@@ -379,14 +362,13 @@ def test_blocks_that_change_between_passes_are_noticed(second, message):
         clone(MODEL).fit(Changing())
 
 
-def test_iterators_will_do_where_documents_are_read_once():
+def test_iterators_will_do_where_documents_are_read_once(fitted):
     with pytest.raises(ValueError, match=r"X is an iterator \(list_iterator\).*iterated over again"):
         clone(MODEL).fit(iter(BLOCKS))
     with pytest.raises(ValueError, match="sample_weight is given, but X is an iterator"):
         clone(MODEL).partial_fit(iter(BLOCKS), sample_weight=WEIGHTS)
     with pytest.raises(ValueError, match="X has no blocks"):
         clone(MODEL).fit(Again([]))
-    fitted = clone(MODEL).fit(X)
     for method in (clone(MODEL).partial_fit, fitted.partial_fit, fitted.transform, fitted.word_topics):
         with pytest.raises(ValueError, match="X has no blocks"):
             method(iter([]))
@@ -402,11 +384,7 @@ def test_progress_of_blocks_is_shown(monkeypatch):
     assert "5.00k/5.00k [" in of_partial_fit
 
 
-def test_nothing_is_copied_of_a_matrix():
-    assert MatrixDocuments(X).matrix() is X
-    assert next(CorpusDocuments(X).blocks()) is X
-
-
+@pytest.mark.slow
 def test_nothing_of_the_size_of_a_corpus_is_in_memory(tmp_path):
     corpus = save_corpus(tmp_path / "corpus", sp.csr_array(sp.vstack([X] * 40)))
     size = sum(getattr(corpus.counts, name).nbytes for name in ("data", "indices", "indptr"))

@@ -2,10 +2,10 @@
 
 import errno
 import os
+import signal
 import stat
 import sys
-import threading
-import time
+from contextlib import suppress
 
 import pytest
 
@@ -15,6 +15,7 @@ from sktopic._runtime._files import write_file
 from .conftest import press_ctrl_c
 
 OLD, NEW = b"old content", b"new content, which is longer"
+posix = pytest.mark.skipif(os.name == "nt", reason="has no such permissions and files")
 
 
 def write_new(file):
@@ -39,28 +40,36 @@ def test_new_file_has_the_content_and_usual_permissions(tmp_path):
     assert (tmp_path / "file").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
-@pytest.mark.skipif(os.name == "nt", reason="has no such permissions")
-@pytest.mark.parametrize("kind", [str, os.fsencode, lambda path: path])
-def test_earlier_file_is_replaced_and_its_permissions_stay(path, kind):
-    path.chmod(0o640)
-    write_file(kind(path), write_new)
+@posix
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o400, 0o644])
+@pytest.mark.parametrize("kind", [str, os.fsencode])
+def test_replaced_file_passes_on_its_permissions_and_readers_keep_it(path, kind, mode):
+    """At no moment can more users open the new file."""
+    path.chmod(mode)
+    if os.geteuid() == 0:  # only root gives a file any group
+        os.chown(path, -1, 12345)
+
+    def write(file):
+        # No group may read it before it has the group of the earlier file.
+        assert not os.fstat(file.fileno()).st_mode & 0o777 & ~(mode & 0o707)
+        write_new(file)
+
+    with open(path, "rb") as earlier:
+        write_file(kind(path), write)
+        assert earlier.read() == OLD
     assert content_of(path.parent) == {"file": NEW}
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert os.geteuid() != 0 or path.stat().st_gid == 12345
 
 
-def test_symbolic_link_stays_one(path):
-    link = path.parent / "link"
+@posix
+def test_symbolic_links_are_followed_but_not_those_of_another_user(path, monkeypatch):
+    """Nor is one that a link of this user leads to; a link at a name that we choose is replaced."""
+    link, ours, own, loop = (path.parent / name for name in ("link", "ours", "own", "loop"))
     link.symlink_to("file")
     write_file(link, write_new)
-    assert link.is_symlink()
-    assert content_of(path.parent) == {"file": NEW, "link": NEW}
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="has no owners of links")
-def test_symbolic_link_of_another_user_is_not_followed(path, monkeypatch):
-    """Nor is one that a link of this user leads to; a link at a name that we choose is replaced."""
-    link, ours, own = (path.parent / name for name in ("link", "ours", "own"))
-    link.symlink_to("file")
+    assert link.is_symlink() and content_of(path.parent) == {"file": NEW, "link": NEW}
+    path.write_bytes(OLD)
     make_foreign(link, monkeypatch)
     ours.symlink_to("link")
     for target in link, ours, f"{link}{os.sep}":
@@ -73,6 +82,10 @@ def test_symbolic_link_of_another_user_is_not_followed(path, monkeypatch):
         write_file(own, write_new, follow=False)
         assert not own.is_symlink() and own.read_bytes() == NEW
     assert path.read_bytes() == OLD
+    monkeypatch.undo()
+    loop.symlink_to("loop")
+    with pytest.raises(OSError, match="symbolic links"):
+        write_file(loop, write_new)
 
 
 def make_foreign(link, monkeypatch):
@@ -84,55 +97,6 @@ def make_foreign(link, monkeypatch):
         monkeypatch.setattr(os, "geteuid", lambda: user + 1)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="has no such links")
-def test_links_that_lead_to_each_other_are_an_error(tmp_path):
-    (tmp_path / "one").symlink_to("other")
-    (tmp_path / "other").symlink_to("one")
-    with pytest.raises(OSError, match="symbolic links"):
-        write_file(tmp_path / "one", write_new)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="has no such permissions")
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o400, 0o644])
-def test_a_file_that_is_replaced_is_at_no_moment_open_to_more_users(path, mode):
-    path.chmod(mode)
-
-    def write(file):
-        assert not os.fstat(file.fileno()).st_mode & 0o777 & ~mode
-        write_new(file)
-
-    write_file(path, write)
-    assert stat.S_IMODE(path.stat().st_mode) == mode
-
-
-@pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives a file any group"
-)
-def test_a_file_that_is_replaced_passes_on_its_group(path):
-    os.chown(path, -1, 12345)
-    path.chmod(0o640)
-    write_file(path, write_new)
-    assert (path.stat().st_gid, stat.S_IMODE(path.stat().st_mode)) == (12345, 0o640)
-
-
-def test_who_reads_an_earlier_file_goes_on_with_it(path):
-    with open(path, "rb") as file:
-        write_file(path, write_new)
-        assert file.read() == OLD
-
-
-class Full:
-    """A file on a disk that is full after some bytes."""
-
-    def __init__(self, file):
-        self.file = file
-
-    def write(self, content):
-        self.file.write(content[:7])
-        self.file.flush()
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-
 def fail(error):
     def step(*arguments, **names):
         raise error
@@ -140,59 +104,76 @@ def fail(error):
     return step
 
 
-@pytest.mark.parametrize("error", [OSError(errno.EIO, "Input/output error"), KeyboardInterrupt()], ids=repr)
-@pytest.mark.parametrize(
-    ("step", "there_is_one"),
-    [(step, there_is_one) for step in ("write", "fsync", "replace") for there_is_one in (True, False)]
-    + [("pass_on", True)],
-)
-def test_failure_at_any_step_leaves_the_earlier_file_and_nothing_else(
-    tmp_path, monkeypatch, step, error, there_is_one
-):
-    path, write = tmp_path / "file", write_new
-    if there_is_one:
-        path.write_bytes(OLD)
-    if step == "write":
+def acting_at_each_line(module, act, prepare, call):
+    """Yield each line of a module that a call runs, after a call in which `act` ran just before that line."""
+    done = [None]
 
-        def write(file):
-            file.write(NEW[:5])
-            raise error
-    elif step == "pass_on":
-        monkeypatch.setattr(_files, "pass_on", fail(error))
-    else:
-        monkeypatch.setattr(_files.os, step, fail(error))
-    with pytest.raises(type(error)):
-        write_file(path, write)
-    assert content_of(tmp_path) == ({"file": OLD} if there_is_one else {})
+    def trace(frame, event, argument):
+        if frame.f_code.co_filename != module.__file__:
+            return None
+        if event == "line" and frame.f_lineno not in done:
+            done.append(frame.f_lineno)
+            sys.settrace(None)
+            act()
+        return trace
 
-
-def test_full_disk_leaves_the_earlier_file(path):
-    with pytest.raises(OSError, match="No space left"):
-        write_file(path, lambda file: write_new(Full(file)))
-    assert content_of(path.parent) == {"file": OLD}
+    n_done, handler = 0, signal.signal(signal.SIGINT, signal.default_int_handler)
+    while len(done) > n_done:
+        n_done = len(done)
+        prepare()
+        before = sys.gettrace()
+        sys.settrace(trace)
+        with suppress(OSError, KeyboardInterrupt):
+            call()
+        sys.settrace(before)
+        yield done[-1]
+    signal.signal(signal.SIGINT, handler)
 
 
-def test_file_is_complete_where_its_folder_cannot_be_synchronised(path, monkeypatch):
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # closed by the collector
+@pytest.mark.parametrize("act", [fail(OSError(errno.EIO, "Input/output error")), press_ctrl_c])
+@pytest.mark.parametrize("earlier", [{"file": OLD}, {}], ids=["earlier", "new"])
+def test_failure_at_any_line_leaves_a_complete_file_and_nothing_else(tmp_path, earlier, act):
+    """Also if some content has been written, as on a full disk."""
+    path, found = tmp_path / "file", []
+
+    def prepare():
+        path.unlink(missing_ok=True)
+        for content in earlier.values():
+            path.write_bytes(content)
+
+    def write(file):
+        file.write(NEW[:5])
+        file.flush()
+        _files.is_own(os.lstat(path.parent))  # a line of the module
+        file.write(NEW[5:])
+
+    for line in acting_at_each_line(_files, act, prepare, lambda: write_file(path, write)):
+        found.append(content_of(tmp_path))
+        assert found[-1] in (earlier, {"file": NEW}), f"line {line}"
+    assert found[0] == earlier and found[-1] == {"file": NEW}
+
+
+def test_file_is_on_the_disk_before_it_takes_its_name_and_its_folder_after(path, monkeypatch):
     calls, sync = [], os.fsync
 
     def fsync(descriptor):
-        calls.append(stat.S_ISDIR(os.fstat(descriptor).st_mode))
-        if calls[-1]:
+        calls.append((stat.S_ISDIR(os.fstat(descriptor).st_mode), path.read_bytes()))
+        if calls[-1][0]:
             raise OSError(number, os.strerror(number))
         sync(descriptor)
 
     monkeypatch.setattr(_files.os, "fsync", fsync)
-    number = errno.EINVAL  # it has no such operation
+    number = errno.EINVAL  # the file system has no such operation
     write_file(path, write_new)
-    assert calls == [False, True]
-    assert content_of(path.parent) == {"file": NEW}
+    assert calls == [(False, OLD), (True, NEW)]
     number = errno.EIO
     with pytest.raises(OSError, match="Input/output"):
         write_file(path, write_new)
     assert content_of(path.parent) == {"file": NEW}
 
 
-@pytest.mark.skipif(os.name == "nt", reason="has no such files")
+@posix
 def test_what_cannot_be_replaced_raises_before_anything_is_written(tmp_path):
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
@@ -207,24 +188,3 @@ def test_what_cannot_be_replaced_raises_before_anything_is_written(tmp_path):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "pipe"]
     with pytest.raises(TypeError, match="PathLike"):
         write_file(3.5, write_new)
-
-
-def write_until_interrupted(path, delay):
-    """Runs in a child process; returns whether Ctrl-C arrived."""
-    threading.Timer(delay, press_ctrl_c).start()
-    end = time.monotonic() + delay + 0.5
-    try:
-        while time.monotonic() < end:
-            write_file(path, write_new)
-    except KeyboardInterrupt:
-        return True
-    return False
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="children of the hostile tests are for Linux")
-@pytest.mark.parametrize("delay", [0.05, 0.0513, 0.0527, 0.0541])
-def test_ctrl_c_at_any_moment_leaves_a_complete_file_and_nothing_else(path, delay):
-    from .hostile.tools import in_child
-
-    assert in_child(write_until_interrupted, path, delay)
-    assert content_of(path.parent) in ({"file": OLD}, {"file": NEW})

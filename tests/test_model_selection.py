@@ -116,27 +116,21 @@ def test_results_are_kept_before_slower_fits_end(monkeypatch, tmp_path):
 OURS = b'{"key": "0"}\n'
 
 
-@pytest.mark.parametrize(
-    ("content", "number"),
-    [
+def test_a_file_of_anything_else_is_refused_and_stays(tmp_path):
+    file = tmp_path / "thesis.txt"
+    for content, number in (
         (b"years of work", 1),
         (b"years of work\n", 1),
         (b'{"key": \n', 1),
         (OURS + b"[]\n" + OURS, 2),
         (OURS + b"years of work", 2),
-    ],
-)
-def test_a_file_of_anything_else_is_refused_and_stays(content, number, tmp_path):
-    file = tmp_path / "thesis.txt"
-    file.write_bytes(content)
-    with pytest.raises(ValueError, match=rf"thesis.txt, line {number} is damaged: .* Delete the line"):
-        topic_number_curve(LDA, X, results_file=file, **SETTINGS)
-    assert file.read_bytes() == content
-
-
-def test_a_pipe_is_not_waited_for(tmp_path):
-    file = tmp_path / "curve.jsonl"
-    getattr(os, "mkfifo", Path.mkdir)(file)
+    ):
+        file.write_bytes(content)
+        with pytest.raises(ValueError, match=rf"thesis.txt, line {number} is damaged: .* Delete the line"):
+            topic_number_curve(LDA, X, results_file=file, **SETTINGS)
+        assert file.read_bytes() == content
+    file.unlink()
+    getattr(os, "mkfifo", Path.mkdir)(file)  # a pipe is not waited for
     with pytest.raises(OSError, match="is not a regular file"):
         topic_number_curve(LDA, X, results_file=file, **SETTINGS)
 
@@ -163,20 +157,16 @@ def test_pipelines_take_texts_and_bring_their_references(tmp_path, capsys):
 
 
 def made(scores, test_ratio=0.25):
+    ones = np.ones(len(scores[0]))
     models = [
-        ModelMeasures(
-            "LDA", np.full(len(each), k), np.array(each), np.zeros(len(each)), np.ones(len(each)), 1.0
-        )
-        for k, each in enumerate(scores, start=1)
+        ModelMeasures("LDA", k * ones, np.array(each), ones, ones, 1.0) for k, each in enumerate(scores, 1)
     ]
     return TopicNumberCurve(np.arange(1, len(scores) + 1), models, [], test_ratio)
 
 
 def test_rule_of_one_standard_error_compares_fold_by_fold():
-    hard_and_easy = np.array([-9.0, -5.0, -7.0, -6.0])
-    curve = made(
-        [hard_and_easy - [0.1, 0.1, 0.1, 0.12], hard_and_easy - [0.2, -0.1, 0.0, 0.0], hard_and_easy]
-    )
+    folds = np.array([-9.0, -5.0, -7.0, -6.0])
+    curve = made([folds - [0.1, 0.1, 0.1, 0.12], folds - [0.2, -0.1, 0.0, 0.0], folds])
     assert curve.best == 3
     # The first is worse in every fold by about as much, however different the folds are.
     assert curve.one_standard_error == 2
@@ -206,23 +196,17 @@ def test_table_and_plot_show_numbers_and_references(curve):
     plt.close(axes[0].figure)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_bad_arguments_are_named(tmp_path):
+    for change, message in (
         ({"n_components": []}, "a list of integers >= 1"),
         ({"n_components": [0, 2]}, "a list of integers >= 1"),
         ({"n_components": [2.5]}, "a list of integers >= 1"),
         ({"param_name": "k"}, "OnlineEMLDA has no parameter k"),
         ({"n_words": 17}, "n_words=17"),
         ({"cv": []}, r"cv=\[\] is invalid: must have at least one split"),
-    ],
-)
-def test_bad_arguments_are_named(change, message):
-    with pytest.raises(ValueError, match=message):
-        topic_number_curve(LDA, X, **SETTINGS | change)
-
-
-def test_what_has_no_key_cannot_be_kept(tmp_path):
-    pipe = make_pipeline(CountVectorizer(tokenizer=lambda text: text.split()), LDA)
+    ):
+        with pytest.raises(ValueError, match=message):
+            topic_number_curve(LDA, X, **SETTINGS | change)
+    pipe = make_pipeline(CountVectorizer(tokenizer=lambda text: text.split()), LDA)  # it has no key
     with pytest.raises(ValueError, match="as a lambda"):
         topic_number_curve(pipe, ["a b"] * 4, results_file=tmp_path / "curve.jsonl", **SETTINGS)
