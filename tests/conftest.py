@@ -23,13 +23,7 @@ from sktopic._training._minibatches import Update
 VARIABLE = "SKTOPIC_DATA"
 # What a contributor does not run after every change
 NOT_CORE = {"data", "law", "slow"}
-NOT_CORE_FILES = (
-    "hostile/",
-    "test_site.py",
-    "test_snippets.py",
-    "test_explorer_browser.py",
-    "test_release.py",
-)
+NOT_CORE_FILES = ("hostile/", "test_explorer_browser.py", "test_release.py")
 
 
 @pytest.hookimpl(tryfirst=True)  # before "-m" is read

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from .pages import ROOT, module_at
+from tests.pages import ROOT, module_at
 
 if not (ROOT / ".ci" / "check_site.py").is_file():
     pytest.skip("the check is in the checkout only", allow_module_level=True)

@@ -26,7 +26,7 @@ import pytest
 import sktopic
 from sktopic.datasets import load_docstrings
 
-from .pages import ROOT, written_pages
+from tests.pages import ROOT, written_pages
 
 PAGES = written_pages()
 
