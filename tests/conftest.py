@@ -85,6 +85,17 @@ def sparse_interface(request):
 
 
 @pytest.fixture
+def plt():
+    """pyplot without windows, whose figures are closed."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+@pytest.fixture
 def independent_copies(monkeypatch):
     """Let copies of a document in a batch draw independently, as documents do."""
     monkeypatch.setattr(

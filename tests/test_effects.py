@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.feature_extraction.text import CountVectorizer
@@ -111,8 +110,11 @@ def test_table_has_a_row_for_each_covariate_and_topic(lda):
     # Effects on proportions, which sum to one, sum to zero.
     sums = table.groupby("covariate", sort=False)["effect"].sum()
     assert_allclose(sums, [1.0, 0.0, 0.0, 0.0, 0.0], atol=1e-12)
+    assert_array_equal(table["name"][:4], [f"Topic {topic}" for topic in range(4)])
     wider = estimate_effect(lda, X, frame)
-    assert (wider["high"] > table["high"]).all()
+    # By Student's t: a third of the error of the interval of a half, at most, is for its 50 degrees of freedom.
+    ratio = (wider["high"] - wider["effect"]) / (table["high"] - table["effect"])
+    assert ((2.8 < ratio) & (ratio < 3.2)).all()
     pd.testing.assert_series_equal(wider["effect"], table["effect"])  # the same draws
 
 
@@ -160,19 +162,23 @@ def test_the_first_of_ordered_categories_is_the_baseline(lda):
         estimate_effect(lda, X, pd.date_range("2020", periods=60))
 
 
-def test_plot_sorts_topics_by_their_effect(lda):
+def test_plot_sorts_topics_by_their_effect(lda, plt):
     table = estimate_effect(lda, X, pd.DataFrame({"late": IS_LATE, "length": LENGTHS}))
     ax = plot_effects(table, "late", topics=[3, "Topic 0", 2])
     rows = table[(table["covariate"] == "late") & np.isin(table["topic"], [0, 2, 3])].sort_values("effect")
     labels = rows["name"] + ": " + rows["words"]
     assert [label.get_text() for label in ax.get_yticklabels()] == list(labels)
-    assert_allclose(ax.containers[0].lines[0].get_xdata(), rows["effect"])
+    assert_array_equal(ax.get_yticks(), [0, 1, 2])
+    points, _, (intervals,) = ax.containers[0]
+    assert_allclose(points.get_xydata(), np.column_stack([rows["effect"], [0, 1, 2]]))
+    ends = np.array(intervals.get_segments())
+    assert_allclose(ends[..., 0], rows[["low", "high"]])
+    assert_array_equal(ends[..., 1], [[0, 0], [1, 1], [2, 2]])
+    assert_array_equal(ax.lines[0].get_xdata(), [0, 0])  # no effect
+    assert ax.get_title(loc="left") == "late"
     assert plot_effects(table, "length", ax=ax) is ax
     for arguments, message in [((), "must be one of"), (("year",), "covariate='year' is invalid")]:
         with pytest.raises(ValueError, match=message):
             plot_effects(table, *arguments)
-    with pytest.raises(ValueError, match="topics has 4, which is invalid"):
-        plot_effects(table, "late", topics=[4])
     with pytest.raises(TypeError, match="without columns topic"):
         plot_effects(X)
-    plt.close(ax.figure)
