@@ -44,7 +44,7 @@ def options(measure):
     return {"measure": measure, **(GIVEN if measure in WINDOWED else {})}
 
 
-# Formulas as loops. `units` are the places of each word in documents or windows, and how many of these there are.
+# Formulas as loops. `units` are the documents or windows that each word is in, and how many there are.
 
 
 def units_of(sets):

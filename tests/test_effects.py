@@ -59,21 +59,17 @@ def test_regressions_are_pooled_by_rubins_rules():
     draws = rng.dirichlet(np.ones(3), size=(30, 6))
     for found, expected in zip(pooled_regressions(design, draws), by_hand(design, draws)):
         assert_allclose(found, expected, rtol=1e-10)
-
-
-def test_draws_that_agree_leave_the_error_of_the_regression():
-    rng = np.random.default_rng(0)
-    design = np.column_stack([np.ones(30), rng.normal(size=30)])
-    one = rng.dirichlet(np.ones(3), size=(30, 1))
-    effects, errors, freedom = pooled_regressions(design, one.repeat(5, axis=1))
-    line = stats.linregress(design[:, 1], one[:, 0, 0])
+    # Draws that agree leave the error of the regression.
+    effects, errors, freedom = pooled_regressions(design[:, :2], draws[:, :1].repeat(5, axis=1))
+    line = stats.linregress(design[:, 1], draws[:, 0, 0])
     assert_allclose(effects[:, 0], [line.intercept, line.slope])
     assert 0.5 < errors[1, 0] / line.stderr < 2.0  # robust, so not the same
     assert_allclose(freedom, 29 / 31 * 28)
 
 
+@pytest.mark.law
 def test_intervals_contain_planted_effects():
-    """Of 160 corpora, so many times as the binomial law of 95 percent allows."""
+    """Of 60 corpora, so many times as the binomial law of 95 percent allows: coverage below 75 is found."""
     rng = np.random.default_rng(1)
     topics = rng.dirichlet(np.full(100, 0.05), 3)
     priors = np.array([[1.0, 0.6, 0.4], [0.4, 0.6, 1.0]])
@@ -90,12 +86,12 @@ def test_intervals_contain_planted_effects():
     ).fit(corpus(1000)[1])
     order = (topics @ model.components_.T).argmax(axis=1)
     covered = []
-    for _ in range(160):
+    for _ in range(60):
         late, counts = corpus(100)
         table = estimate_effect(model, counts, late, n_samples=5)
         rows = table[table["covariate"] == "covariate"].set_index("topic").loc[order]
         covered.append((rows["low"].to_numpy() <= truth) & (truth <= rows["high"].to_numpy()))
-    low, high = stats.binom.ppf([0.0005, 0.9995], 160, 0.95)
+    low, high = stats.binom.ppf([0.0005, 0.9995], 60, 0.95)
     assert all(low <= n <= high for n in np.sum(covered, axis=0)), np.mean(covered, axis=0)
 
 
@@ -112,9 +108,9 @@ def test_table_has_a_row_for_each_covariate_and_topic(lda):
     assert_allclose(sums, [1.0, 0.0, 0.0, 0.0, 0.0], atol=1e-12)
     assert_array_equal(table["name"][:4], [f"Topic {topic}" for topic in range(4)])
     wider = estimate_effect(lda, X, frame)
-    # By Student's t: a third of the error of the interval of a half, at most, is for its 50 degrees of freedom.
+    # As the quantiles of Student's t, whose ratio is 2.9 for many degrees of freedom
     ratio = (wider["high"] - wider["effect"]) / (table["high"] - table["effect"])
-    assert ((2.8 < ratio) & (ratio < 3.2)).all()
+    assert ((ratio > 2.8) & (ratio < 3.2)).all()
     pd.testing.assert_series_equal(wider["effect"], table["effect"])  # the same draws
 
 
@@ -142,24 +138,20 @@ def test_covariates_may_be_categories_booleans_and_pipelines_take_texts(lda):
         (["one", *["other"] * 59], ValueError, "document 0 alone determines a coefficient"),
         (np.eye(60), ValueError, "more documents are needed"),
         ("year", TypeError, "must have one row for each document"),
+        (pd.date_range("2020", periods=60), ValueError, "covariates has dates in covariate; must be numbers"),
     ],
 )
 def test_covariates_that_determine_nothing_are_refused(lda, covariates, error, message):
     with pytest.raises(error, match=message):
         estimate_effect(lda, X, covariates)
-
-
-def test_models_without_draws_are_refused():
     with pytest.raises(TypeError, match="OnlineOPELDA; a fitted topic model with sample_proportions"):
-        estimate_effect(OnlineOPELDA(2, random_state=0).fit(X), X, IS_LATE)
+        estimate_effect(OnlineOPELDA(2, max_iter=1, random_state=0).fit(X[:5]), X, IS_LATE)
 
 
 def test_the_first_of_ordered_categories_is_the_baseline(lda):
     group = pd.Categorical(list("abc") * 20, categories=list("cab"))
     for covariate in (group, pd.Series(group)):
         assert list(estimate_effect(lda, X, covariate)["covariate"].unique()) == ["(intercept)", "a", "b"]
-    with pytest.raises(ValueError, match="covariates has dates in covariate; must be numbers"):
-        estimate_effect(lda, X, pd.date_range("2020", periods=60))
 
 
 def test_plot_sorts_topics_by_their_effect(lda, plt):

@@ -144,7 +144,11 @@ def test_data_by_hand_with_ties_and_an_empty_group():
     assert [topic["related"] for topic in topics] == [[2, 1], [2, 0], [0, 1]]
     assert [topic["documents"] for topic in topics] == [[0, 1], [1, 0], [2, 0]]
     assert [entry["row"] for entry in documents] == [0, 1, 3]
-    assert [entry["topics"] for entry in documents] == [[[0, 0.75], [1, 0.25]], [[0, 0.5], [1, 0.5]], [[2, 1]]]
+    assert [entry["topics"] for entry in documents] == [
+        [[0, 0.75], [1, 0.25]],
+        [[0, 0.5], [1, 0.5]],
+        [[2, 1]],
+    ]
     # Rare words first among those that occur as often: triples of word, count and topic
     shown = [np.reshape(entry["words"], (-1, 3)).tolist() for entry in documents]
     assert shown[0] == [[2, 2, 1], [3, 2, 1], [0, 2, 0], [1, 2, 0]]
@@ -170,7 +174,10 @@ def test_the_page_has_limits():
     X[1, :7] = 2
     explorer = explore(Given(components, np.full((3, 2), 0.5)), X, n_words=1)
     data = data_of(explorer)
-    assert [(len(entry["words"]) // 3, entry["omitted"]) for entry in data["documents"]] == [(300, 100), (7, 0)]
+    assert [(len(entry["words"]) // 3, entry["omitted"]) for entry in data["documents"]] == [
+        (300, 100),
+        (7, 0),
+    ]
     assert 20_000 <= len(data["words"]["names"]) <= 20_302
     assert not re.search(r"\d\.\d{9}", explorer.html)
     # Some documents of many are shown by fewer words.

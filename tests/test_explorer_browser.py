@@ -278,7 +278,8 @@ def test_labels_and_circles_choose_topics(show, many):
 def test_a_topic_has_one_name(show, full):
     page = show(full)
     for k in 2, 4:
-        page.get_by_role("listbox", name="Topics", exact=True).get_by_role("option", name=f"Topic {k}:").click()
+        topics = page.get_by_role("listbox", name="Topics", exact=True)
+        topics.get_by_role("option", name=f"Topic {k}:").click()
         title = page.locator("#topic-heading").text_content()
         assert title == "named" if k == 4 else len(title.split(", ")) == 3
         described = f"Topic {k}: {title}, "

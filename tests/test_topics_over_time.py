@@ -162,7 +162,7 @@ def test_a_panel_has_the_shares_and_intervals_of_its_topic(lda, plt):
         ends = zip(2 * [2000, 2001, 2002], [*rows["low"], *rows["high"]])
         assert corners == {(x, round(y, 9)) for x, y in ends}
         view = ax.viewLim  # intervals are inside
-        assert view.x0 < 2000 and 2002 < view.x1 and view.y0 == 0 and rows["high"].max() < view.y1
+        assert view.x0 < 2000 and view.x1 > 2002 and view.y0 == 0 and rows["high"].max() < view.y1
     first, second, third = (ax.get_position() for ax in axes)
     assert first.x1 < second.x0 and third.y1 < first.y0 and third.x0 == pytest.approx(first.x0)
     dated = topics_over_time(lda, BARS, years, "YS")

@@ -25,7 +25,6 @@ import pytest
 
 import sktopic
 from sktopic.datasets import load_docstrings
-
 from tests.pages import ROOT, written_pages
 
 PAGES = written_pages()
