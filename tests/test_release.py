@@ -155,9 +155,8 @@ def test_no_job_runs_without_limits():
 
 
 def in_checkout(pattern, suffixes, folder=""):
-    return [
-        folder + path.relative_to(ROOT).as_posix() for path in ROOT.glob(pattern) if path.suffix in suffixes
-    ]
+    paths = (path for path in ROOT.glob(pattern) if path.suffix in suffixes)
+    return [folder + path.relative_to(ROOT).as_posix() for path in paths]
 
 
 def test_what_lacks_or_has_something_is_refused():

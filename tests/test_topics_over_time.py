@@ -6,7 +6,8 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
+from scipy import sparse, stats
+from scipy.special import logit
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
@@ -41,12 +42,14 @@ def test_shares_are_those_of_the_tokens_of_a_period(lda, table):
         tokens = lengths[of_year] @ theta[of_year]
         assert_allclose(rows["share"], tokens / lengths[of_year].sum())
         assert (rows["n_documents"] == of_year.sum()).all()
-        if of_year.sum() > 1:
-            assert ((rows["low"] < rows["share"]) & (rows["share"] < rows["high"])).all()
-        else:
+        if of_year.sum() == 1:
             assert rows[["standard_error", "low", "high"]].isna().all(axis=None)
-    wider = topics_over_time(lda, BARS, YEARS, confidence_level=0.99)
-    assert (wider["high"][4:] > table["high"][4:]).all()
+    for level in (0.95, 0.5):
+        rows = topics_over_time(lda, BARS, YEARS, confidence_level=level)[4:]
+        quantile = stats.t.ppf(0.5 + level / 2, rows["n_documents"] - 1)
+        width = quantile * rows["standard_error"] / (rows["share"] * (1 - rows["share"]))
+        assert_allclose(logit(rows["low"]), logit(rows["share"]) - width)
+        assert_allclose(logit(rows["high"]), logit(rows["share"]) + width)
 
 
 def test_standard_error_is_the_jackknife_left_out_one_by_one():
