@@ -266,18 +266,6 @@ def test_the_predicted_cost_of_a_round_is_that_of_a_simulation(script):
     assert 0.9 < several.seconds(costs, plan.Cluster()) / simulated < 1.25
 
 
-@pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
-def test_runs_of_moment_matching_have_the_traces_that_are_shown_and_no_others(script, study):
-    module = script("moment_matching_paper")
-    for key, row in study.Cache(study.RUNS / "moment_matching_runs.jsonl").rows.items():
-        corpus, _, method, _, settings, order = (*json.loads(key), None, None, None)[:6]
-        shown = corpus in module.CORPORA and module.has_trace(corpus, method, settings, order)
-        assert ("trace" in row) == shown
-        if shown:
-            tokens, topics = row["trace"]
-            assert len(tokens) == len(topics) and min(tokens) >= module.FIRST_SHOWN
-
-
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_published_results_are_written_only_when_asked(name, script, study, monkeypatch, tmp_path):
     folders, module = [], script(name)

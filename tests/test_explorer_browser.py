@@ -314,12 +314,6 @@ def test_courses_and_a_long_list_are_in_sight(show, full, many):
     assert min(widths) >= 0
 
 
-def test_reasons_why_words_are_not_marked_are_shown(show, bars):
-    page = show(explore(bars.model, bars.X, [f"other{word}" for word in WORDS], bars.texts))
-    expect(page.get_by_text("Words are not marked: none of the counted words")).to_be_visible()
-    expect(page.locator("#legend")).to_be_hidden()
-
-
 def test_narrow_dark_and_still(show, full):
     page = show(full, viewport={"width": 390, "height": 800}, color_scheme="dark", reduced_motion="reduce")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -333,8 +327,11 @@ def test_narrow_dark_and_still(show, full):
 
 
 def test_wide_intervals_and_small_shares_stay_in_their_columns(show, bars):
+    """And why words are not marked is said."""
     groups = np.where(np.arange(120) < 2, "two", "many")
-    page = show(explore(bars.model, bars.X, WORDS, groups=groups))
+    page = show(explore(bars.model, bars.X, [f"other{word}" for word in WORDS], bars.texts, groups=groups))
+    expect(page.get_by_text("Words are not marked: none of the counted words")).to_be_visible()
+    expect(page.locator("#legend")).to_be_hidden()
     parts = "bars => bars.map((bar) => bar.getBoundingClientRect().width / bar.parentElement.clientWidth)"
     assert max(page.locator("#group-list .fill").evaluate_all(parts)) > 0.6
     ends = "all => all.map((w) => w.offsetLeft + w.offsetWidth - w.parentElement.clientWidth)"

@@ -15,7 +15,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 import sktopic
-from sktopic import inspection
 from sktopic._runtime._arrays import largest
 from sktopic.datasets import make_bars
 from sktopic.inspection import (
@@ -130,32 +129,6 @@ def test_pyldavis_data_has_the_arguments_of_prepare_without_empty_documents(lda,
 # Plots
 
 
-def test_plots_return_axes_or_an_array_of_them(plt, bars, lda):
-    pytest.importorskip("pandas")
-    filtered = DegenerateDirichletLDA(n_components=3, random_state=0).fit(bars)
-    late = np.arange(60) % 2
-    of_panels = {  # several of them
-        "plot_n_components": lambda: plot_n_components(filtered),
-        "plot_topics_over_time": lambda: inspection.plot_topics_over_time(
-            inspection.topics_over_time(lda, bars, late)
-        ),
-    }
-    of_one = {
-        "plot_effects": lambda: inspection.plot_effects(
-            inspection.estimate_effect(lda, bars, late, n_samples=2)
-        ),
-        "plot_scores": lambda: plot_scores([1], [-1]),
-        "plot_topic_dendrogram": lambda: plot_topic_dendrogram(lda),
-        "plot_topic_similarity": lambda: plot_topic_similarity(lda),
-        "plot_topics": lambda: plot_topics(lda),
-    }
-    assert {name for name in inspection.__all__ if name.startswith("plot_")} == of_panels.keys() | of_one
-    assert all(isinstance(plot(), plt.Axes) for plot in of_one.values())
-    for plot in of_panels.values():
-        axes = plot()
-        assert axes.ndim == 1 and all(isinstance(ax, plt.Axes) for ax in axes)
-
-
 def bars_of(ax, n_topics):
     """Left and right end and middle of each bar of plot_topics, in pixels: (n_topics, n_words, 3)."""
     ax.figure.canvas.draw()
@@ -187,14 +160,11 @@ def test_plot_topics_shows_words_beside_bars_of_their_probabilities(plt):
     # Two columns: the second topic is right of the first, the third below it.
     assert bars[1, 0, 0] > bars[0, 0, 1] and bars[1, 0, 2] == pytest.approx(bars[0, 0, 2])
     assert bars[2, 0, 0] < bars[0, 0, 1] and bars[2, 0, 2] < bars[0, -1, 2]
-
-
-def test_plot_topics_draws_where_it_is_told_to(plt):
+    plt.close("all")
     whole = plt.figure(layout="constrained")
     part = whole.subfigures(1, 2)[1]
-    ax = plot_topics(COMPONENTS, NAMES, fig=part)
+    ax = plot_topics(COMPONENTS, fig=part)
     assert part.axes == [ax] and plt.get_fignums() == [whole.number]
-    assert [text.get_text() for text in ax.texts[:3]] == ["Topic 0", "Topic 1", "Topic 2"]
 
 
 @pytest.mark.parametrize("n_topics", [1, 7])
@@ -326,7 +296,6 @@ def test_matplotlib_is_imported_only_when_it_is_needed_and_a_missing_one_is_repo
     ("call", "error", "message"),
     [
         (lambda: top_words(COMPONENTS, n_words=0), ValueError, "'n_words' .* range .* Got 0"),
-        (lambda: top_words(COMPONENTS, n_words=True), ValueError, "n_words=True is invalid"),
         (lambda: top_words(COMPONENTS, ["a"]), ValueError, r"feature_names has shape \(1,\).*\(4,\)"),
         (
             lambda: top_words(COMPONENTS, "abcd"),
@@ -337,9 +306,7 @@ def test_matplotlib_is_imported_only_when_it_is_needed_and_a_missing_one_is_repo
         (lambda: top_words(-COMPONENTS), ValueError, "Negative values in data passed to components"),
         (lambda: top_words(COMPONENTS * [[1], [0], [1]]), ValueError, "only zeros in row 1"),
         (lambda: top_words(OnlineEMLDA()), NotFittedError, "not fitted"),
-        (lambda: top_words(make_pipeline(OnlineEMLDA())), NotFittedError, "not fitted"),
         (lambda: top_documents(COMPONENTS, [[1, 0, 0, 0]]), TypeError, "model is a ndarray.*transform"),
-        (lambda: pyldavis_data(COMPONENTS, [[1, 0, 0, 0]]), TypeError, "model is a ndarray.*transform"),
         (lambda: plot_topics(COMPONENTS, sparse.csr_array(np.eye(4))), TypeError, "is a csr_array"),
         (lambda: plot_topics(COMPONENTS, n_columns=0), ValueError, "'n_columns' .* Got 0"),
         (lambda: plot_topics(COMPONENTS, topics=[]), ValueError, r"topics=\[\] .* at least one"),
@@ -355,7 +322,6 @@ def test_matplotlib_is_imported_only_when_it_is_needed_and_a_missing_one_is_repo
         (lambda: plot_scores([[1], [2]], [[-1]]), ValueError, "2 curves, but scores has 1"),
         (lambda: plot_scores([1], [-1], labels=["a", "b"]), ValueError, "labels has 2 entries; 1 are"),
         (lambda: plot_scores([1, 2]), TypeError, "scores is missing"),
-        (lambda: plot_scores(OnlineEMLDA()), NotFittedError, "not fitted"),
         (lambda: plot_n_components(DegenerateDirichletLDA()), NotFittedError, "not fitted"),
         (
             lambda: plot_n_components(OnlineEMLDA(2).fit([[1.0, 2.0]])),

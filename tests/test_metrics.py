@@ -265,11 +265,11 @@ def test_tables_are_arrays_of_topics_and_what_is_neither_is_refused():
     pd = pytest.importorskip("pandas")
     components, documents = np.array([[0.5, 0.5], [0.9, 0.1]]), np.array([[3, 1], [0, 4]])
     table = pd.DataFrame(components, columns=["fit", "transform"])
-    values = [document_completion(topics, documents, doc_topic_prior=0.5) for topics in (table, components)]
-    assert values[0] == values[1]
-    for metric in (document_completion, coherence):
-        with pytest.raises(TypeError, match="n_components, n_features"):
-            metric(object(), documents)
+    given = {"doc_topic_prior": 0.5}
+    value = document_completion(components, documents, **given)
+    assert document_completion(table, documents, **given) == value
+    with pytest.raises(TypeError, match="n_components, n_features"):
+        document_completion(object(), documents)
 
 
 @pytest.mark.parametrize("metric", [document_completion, left_to_right, coherence])

@@ -136,22 +136,13 @@ def test_the_package_index_shows_the_readme_with_links_that_lead_somewhere(setup
         assert (ROOT / address.split("/main/")[1]).exists()
 
 
-def test_actions_are_named_by_a_commit_and_one_version():
-    found = re.findall(r"uses: ([\w/-]+)@(\S+)(?: # (\S+))?", "".join(WORKFLOWS.values()))
-    assert found
-    for name, commit, version in set(found):
-        assert re.fullmatch("[0-9a-f]{40}", commit), name
-        assert re.fullmatch(r"v\d+\.\d+\.\d+", version), name
-    assert len(set(found)) == len({name for name, _, _ in found})
-
-
 def test_no_job_runs_without_limits():
+    """What zizmor does not ask for (`make lint`): a time limit, and one version of each action."""
     for name, workflow in WORKFLOWS.items():
-        assert "\npermissions: {}\n" in workflow, name
-        assert "\nconcurrency:\n" in workflow, name
         jobs = workflow.partition("\njobs:\n")[2]
         assert jobs.count("runs-on:") == jobs.count("timeout-minutes:"), name
-        assert jobs.count("actions/checkout@") == jobs.count("persist-credentials: false"), name
+    found = {*re.findall(r"uses: ([\w/-]+)@(\S+ # v\d+\.\d+\.\d+)$", "".join(WORKFLOWS.values()), re.M)}
+    assert found and len(found) == len({name for name, _ in found})
 
 
 def in_checkout(pattern, suffixes, folder=""):
