@@ -76,25 +76,6 @@ def test_requirements_are_the_same_everywhere():
 REPOSITORY = "https://github.com/someone/sktopic"
 
 
-@pytest.fixture
-def setup(monkeypatch):
-    """The module setup.py, in the folder of the checkout."""
-    pytest.importorskip("Cython")
-    monkeypatch.chdir(ROOT)
-    return module_at(ROOT / "setup.py")
-
-
-def test_one_address_sets_all_others(setup):
-    assert setup.repository() == release_check.repository()
-    assert setup.urls("") == {}
-    assert setup.urls(REPOSITORY) == {
-        "Repository": REPOSITORY,
-        "Documentation": "https://someone.github.io/sktopic",
-        "Changelog": "https://someone.github.io/sktopic/changelog.html",
-        "Issues": f"{REPOSITORY}/issues",
-    }
-
-
 def test_a_release_without_an_address_or_of_another_tag_is_refused(monkeypatch):
     monkeypatch.setattr(release_check, "git", lambda *arguments: [])
     monkeypatch.setenv("GITHUB_REF_TYPE", "tag")
@@ -109,31 +90,6 @@ def test_a_release_without_an_address_or_of_another_tag_is_refused(monkeypatch):
         counts.append((len(found), sum("repository = " in fault for fault in found)))
     most = counts[2][0]
     assert counts == [(most + 1, 1), (most + 1, 1), (most, 0), (most + 1, 0)]
-
-
-def links_and_pictures(html):
-    return re.findall(r'<a [^>]*href="([^"#]+)"', html), re.findall(r'<img [^>]*src="([^"]*)"', html)
-
-
-def test_a_code_host_finds_and_draws_what_the_readme_links_to():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    targets = [target for target in re.findall(r"\]\(([^)]+)\)", text) if not target.startswith("https:")]
-    assert targets
-    for target in targets:
-        assert (ROOT / target).exists(), target
-        assert not target.endswith(".rst"), f"{target}: code hosts show the directives of Sphinx as text"
-
-
-def test_the_package_index_shows_the_readme_with_links_that_lead_somewhere(setup):
-    renderer = pytest.importorskip("readme_renderer.markdown")
-    links, pictures = links_and_pictures(renderer.render(setup.readme("")))
-    assert not pictures
-    assert all(link.startswith("https://") for link in links)
-    links, pictures = links_and_pictures(renderer.render(setup.readme(REPOSITORY)))
-    assert len(pictures) == 1 and len(links) > 3
-    for address, folder in [*((link, "blob") for link in links), *((each, "raw") for each in pictures)]:
-        assert address.startswith(f"{REPOSITORY}/{folder}/main/")
-        assert (ROOT / address.split("/main/")[1]).exists()
 
 
 def test_no_job_runs_without_limits():

@@ -68,29 +68,6 @@ def test_standard_error_is_the_jackknife_left_out_one_by_one():
         squares = (np.array(without) - share[period]) ** 2
         assert_allclose(error[period], np.sqrt((m - 1) / m * squares.sum(axis=0)))
     assert np.isnan(error[0]).all()
-
-
-@pytest.mark.parametrize(("n_documents", "least"), [(10, 0.88), (200, 0.925)])
-def test_intervals_contain_the_true_share(n_documents, least):
-    """Ninety-five in a hundred, fewer where documents are few; lengths depend on the topics.
-
-    Of 1500 periods, the share that is covered has a standard error of 0.006.
-    """
-    rng = np.random.default_rng(n_documents)
-    n_periods, prior = 1500, np.full(4, 0.3)
-
-    def documents(n):
-        theta = rng.dirichlet(prior, n)
-        return np.exp(0.7 * rng.normal(size=n) + theta[:, 0]), theta
-
-    # E(length | theta) is exp(theta_0) up to a factor.
-    theta = rng.dirichlet(prior, 300_000)
-    truth = np.exp(theta[:, 0]) @ theta / np.exp(theta[:, 0]).sum()
-    lengths, theta = documents(n_periods * n_documents)
-    share, error, n = share_of_tokens(lengths, theta, np.arange(n_periods).repeat(n_documents))
-    low, high = interval_of_share(share, error, n, 0.95)
-    covered = ((low < truth) & (truth < high)).mean(axis=0)
-    assert covered.min() > least and covered.max() < 0.965
     certain = np.array([[0.0, 1.0, 0.25]])  # which do not vary
     assert_allclose(interval_of_share(certain, 0 * certain, np.array([5]), 0.9), [certain, certain])
 

@@ -2,13 +2,12 @@
 
 import importlib.util
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.pages import ROOT, module_at
-
-if not (ROOT / ".ci" / "check_site.py").is_file():
-    pytest.skip("the check is in the checkout only", allow_module_level=True)
+from tests.test_docstrings import public_docstrings
 
 check_site = module_at(ROOT / ".ci" / "check_site.py")
 
@@ -149,6 +148,17 @@ def test_faults_that_show_in_a_browser(site):
         ("search_words.txt", 2, "'save' finds how, saving, not how#save"),
         ("search_words.txt", 4, "'name' finds nothing, not naming"),
     ]
+
+
+def test_docstrings_name_pages_of_the_guide_by_their_titles():
+    extension = module_at(ROOT / "doc" / "_ext" / "api_pages.py")
+    titles = extension.guide_pages(ROOT / "doc" / "guide")
+    text = "\n".join(public_docstrings().values())
+    named = {" ".join(title.split()) for title in extension.GUIDE_PAGE.findall(text)}
+    assert named and named <= titles.keys()
+    lines = ['Read more on the guide page "Look', 'at topics".']
+    extension.link_guide_pages(SimpleNamespace(srcdir=ROOT / "doc"), "class", "name", None, None, lines)
+    assert lines == ["Read more on the guide page :doc:`Look at topics </guide/inspection>`."]
 
 
 def test_a_query_stands_in_one_line(tmp_path):
