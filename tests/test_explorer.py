@@ -151,6 +151,7 @@ def test_data_by_hand_with_ties_and_an_empty_group():
     assert [entry["period"] for entry in documents] == ["2001", "2002", "2002"]
 
 
+@pytest.mark.slow
 def test_the_page_has_limits():
     """Of words to search for, and of words of documents; numbers have four digits."""
     n_words = 20_100

@@ -84,16 +84,13 @@ def test_a_fault_is_found(site, body, fault):
     assert fault in faults(site(body))
 
 
-def test_page_and_line_are_named(site):
-    found = check(site('<p>\n<a href="missing.html">x</a></p>'))
-    assert found == [("index.html", 9, "leads nowhere: missing.html")]
-
-
 def test_pages_have_titles_descriptions_and_ways_to_them(site):
     assert set(faults(site(head=""))) == {"no title", "no description"}
-    navigation = '<nav><a href="index.html">Start</a></nav>'
-    found = check(site(navigation=navigation))
-    assert found == [("other.html", 1, "not reached from the navigation")]
+    body, navigation = '<p>\n<a href="missing.html">x</a></p>', '<nav><a href="index.html">Start</a></nav>'
+    assert check(site(body, navigation=navigation)) == [  # by page and line
+        ("index.html", 9, "leads nowhere: missing.html"),
+        ("other.html", 1, "not reached from the navigation"),
+    ]
 
 
 def test_words_are_looked_up():
