@@ -51,7 +51,7 @@ help:
 	@echo "make aarch64   the same on another machine, which qemu emulates (Debian, root the first time)"
 	@echo "make headers   compile the C headers with every compiler at hand, and compare what their loops return"
 	@echo "make lint      check style and types: ruff, cython-lint, codespell, layers, mypy, stubtest"
-	@echo "make doc       build the documentation into doc/_build/html, warnings are errors, and check it"
+	@echo "make doc       build the documentation into doc/_build/html, warnings are errors, and test it"
 	@echo "make check-doc  check what was built: links, searches, spelling, descriptions of pictures"
 	@echo "make bench     measure quality and speed against other libraries, into benchmarks/output"
 	@echo "make dev       install everything a contributor needs into .venv"
@@ -144,9 +144,10 @@ lint: $(VENV)/.kernels $(VENV)/.extra-lint
 bench: $(VENV)/.kernels $(VENV)/.extra-bench
 	$(BIN)/python benchmarks/peers.py $(BENCH_ARGS)
 
-doc: $(VENV)/.kernels $(VENV)/.extra-doc
+doc: $(VENV)/.kernels $(addprefix $(VENV)/.extra-,doc test dask)
 	$(BIN)/python -m sphinx -W --keep-going -b html $(SPHINX_ARGS) doc doc/_build/html
 	$(BIN)/python .ci/check_site.py $(CHECK_ARGS) doc/_build/html
+	$(PYTEST) -q doc/tests
 	@echo "The documentation is in doc/_build/html/index.html"
 
 check-doc: $(VENV)/.extra-doc

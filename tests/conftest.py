@@ -28,13 +28,7 @@ except ImportError:  # Windows, where tests wait for each other nowhere
 VARIABLE = "SKTOPIC_DATA"
 # What a contributor does not run after every change
 NOT_CORE = {"data", "law", "slow"}
-NOT_CORE_FILES = (
-    "hostile/",
-    "test_site.py",
-    "test_snippets.py",
-    "test_explorer_browser.py",
-    "test_release.py",
-)
+NOT_CORE_FILES = ("hostile/", "test_explorer_browser.py", "test_release.py")
 
 
 @pytest.hookimpl(tryfirst=True)  # before "-m" is read
@@ -107,6 +101,17 @@ def alone(tmp_path_factory):
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)  # which closing the file gives back
         yield
+
+
+@pytest.fixture
+def plt():
+    """pyplot without windows, whose figures are closed."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
 
 
 @pytest.fixture

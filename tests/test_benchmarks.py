@@ -75,15 +75,6 @@ def test_a_row_takes_the_place_of_that_of_the_same_run(study, tmp_path):
     assert path.read_text() == row("a", 1, score=4) + row("b", 1, score=2)
 
 
-def test_a_panel_says_that_it_has_one_seed(study):
-    figure, axes = study.panels(["one", "several"])
-    (look,) = study.styles(["line"]).values()
-    for title, seeds in (("one", [[1.0]]), ("several", [[1.0]]), ("several", [[1.0, 2.0]]), ("one", [[3.0]])):
-        study.line(axes[title], [10], seeds, "line", look)
-    assert [axis.get_title() for axis in axes.values()] == ["one, one seed", "several"]
-    figure.clear()
-
-
 def test_likelihood_of_equation_26_is_exact_where_each_word_has_one_topic(script):
     """There nothing is left to draw."""
     likelihood, counts = script("hybrid_hdp_paper").likelihood, sp.csr_matrix([[3, 0, 1, 0], [0, 2, 0, 0]])
@@ -222,50 +213,9 @@ def test_the_predicted_cost_of_a_round_is_that_of_a_simulation(script):
     alone = plan.Round(lanes=1, shards=1, work=2.0, rows=1e9, added=5e8, merging=0.5)
     by_hand = 3 * 1e-3 + 2 * 1e-4 + 1.5e9 * (1 / cluster.bandwidth + 1e-9) + 2.0 + 0.5
     assert alone.seconds(costs, cluster) == pytest.approx(by_hand + 4 * cluster.latency)
-    for n_lanes, n_shards in ((4, 4), (16, 4), (16, 16)):
-        several = plan.Round(lanes=n_lanes, shards=n_shards, work=2.0, rows=1e8, added=5e7, merging=0.1)
-        ratio = several.seconds(costs, plan.Cluster()) / (
-            plan.simulate(several, costs, plan.Cluster(), 20, 0) / 20
-        )
-        assert 0.9 < ratio < 1.25
-        late = plan.Cluster(latency=0.5)  # each of a round's messages waits for the one before
-        more = plan.simulate(several, costs, late, 1, 0) - plan.simulate(several, costs, plan.Cluster(), 1, 0)
-        assert more == pytest.approx(5 * (0.5 - plan.Cluster().latency), rel=0.3)
-
-
-@pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
-def test_runs_of_moment_matching_have_the_traces_that_are_shown_and_no_others(script, study):
-    module = script("moment_matching_paper")
-    for key, row in study.Cache(study.RUNS / "moment_matching_runs.jsonl").rows.items():
-        corpus, _, method, _, settings, order = (*json.loads(key), None, None, None)[:6]
-        shown = corpus in module.CORPORA and module.has_trace(corpus, method, settings, order)
-        assert ("trace" in row) == shown
-        if shown:
-            tokens, topics = row["trace"]
-            assert len(tokens) == len(topics) and min(tokens) >= module.FIRST_SHOWN
-
-
-@pytest.mark.parametrize("name", ["g_ope_paper", "moment_matching_paper"])
-def test_without_runs_an_estimate_says_so(name, script, monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "argv", [name, "--estimate", "--output", str(tmp_path)])
-    with pytest.raises(SystemExit, match="no runs to estimate by"):
-        script(name).main()
-
-
-@pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
-def test_estimates_are_made_from_the_runs_that_are_kept(script, study, monkeypatch):
-    matching, ope = script("moment_matching_paper"), script("g_ope_paper")
-    monkeypatch.setattr(matching, "documents_of", lambda corpus, short: (np.ones((10, 100)), None))
-    cache = study.Cache(study.RUNS / "moment_matching_runs.jsonl")
-    runs = [
-        *matching.number_runs(False),
-        *matching.text_runs(["nips_uci"], False),
-        *matching.word_runs(["nips_uci"]),
-    ]
-    assert all(0 < matching.expected_seconds(run, cache, False) < 10 for run in runs[::20])
-    cache = study.Cache(study.RUNS / "g_ope_runs.jsonl")
-    runs = [*ope.p_runs(ope.CORPORA, False), *ope.method_runs(cache, ope.CORPORA, False)]
-    assert all(0 < ope.expected_seconds(run, cache) < 1000 for run in runs[::20])
+    several = plan.Round(lanes=16, shards=4, work=2.0, rows=1e8, added=5e7, merging=0.1)
+    simulated = plan.simulate(several, costs, plan.Cluster(), 20, 0) / 20
+    assert 0.9 < several.seconds(costs, plan.Cluster()) / simulated < 1.25
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

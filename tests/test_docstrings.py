@@ -4,13 +4,10 @@ import ast
 import inspect
 import re
 from collections import defaultdict
-from types import SimpleNamespace
 
 import pytest
 
 import sktopic
-
-from .pages import ROOT, module_at
 
 NAMES = [name for name in sktopic.__all__ if hasattr(getattr(sktopic, name), "partial_fit")]
 ENTRY = re.compile(r"(?P<names>\w[\w, ]*) : (?P<kind>.*?)(?:,? default=(?P<default>.*))?")
@@ -144,18 +141,6 @@ def public_docstrings():
 def test_docstrings_are_plain_text_as_help_shows_them():
     roles = re.compile(r"(?<![\w:]):[a-z]+(?::[a-z]+)*:`")
     assert not [name for name, text in public_docstrings().items() if roles.search(text)]
-
-
-@pytest.mark.skipif(not (ROOT / "doc").is_dir(), reason="the pages are in the checkout only")
-def test_docstrings_name_pages_of_the_guide_by_their_titles():
-    extension = module_at(ROOT / "doc" / "_ext" / "api_pages.py")
-    titles = extension.guide_pages(ROOT / "doc" / "guide")
-    text = "\n".join(public_docstrings().values())
-    named = {" ".join(title.split()) for title in extension.GUIDE_PAGE.findall(text)}
-    assert named and named <= titles.keys()
-    lines = ['Read more on the guide page "Look', 'at topics".']
-    extension.link_guide_pages(SimpleNamespace(srcdir=ROOT / "doc"), "class", "name", None, None, lines)
-    assert lines == ["Read more on the guide page :doc:`Look at topics </guide/inspection>`."]
 
 
 def printed(annotation):

@@ -93,7 +93,7 @@ def by_size(bars):
     return np.argsort(-(lengths @ bars.model.transform(bars.X))).tolist()
 
 
-def test_all_parts_are_there_and_have_names(show, full, bars):
+def test_all_parts_are_there_and_follow_the_model(show, full, bars):
     page = show(full)
     expect(page).to_have_title("Bars")
     expect(page.get_by_role("heading", name="Bars")).to_be_visible()
@@ -109,10 +109,8 @@ def test_all_parts_are_there_and_have_names(show, full, bars):
     expect(page.get_by_role("article")).to_have_count(10)
     has_name = "all => all.map((e) => Boolean(e.ariaLabel || e.innerText || e.labels?.length))"
     assert all(page.locator("button, input").evaluate_all(has_name))
-
-
-def test_words_follow_the_slider(show, full, bars):
-    page = show(full, f"#topic={3}")
+    # Words follow the slider.
+    page.get_by_role("listbox", name="Topics", exact=True).get_by_role("option", name="Topic 3:").click()
     theta, lengths = bars.model.transform(bars.X), np.asarray(bars.X.sum(axis=1)).ravel()
     expected = lengths @ theta / lengths.sum() @ bars.model.components_
     for weight in 0.6, 0.0, 1.0:
@@ -121,12 +119,8 @@ def test_words_follow_the_slider(show, full, bars):
         order = np.argsort(-(log_p - (1 - weight) * np.log(expected)))
         shown = page.locator("#word-list bdi").all_text_contents()
         assert shown[:4] == [WORDS[word] for word in order[:4]]
-
-
-def test_words_of_texts_have_the_color_of_their_topic(show, full, bars):
-    page = show(full, "#topic=2")
-    theta = bars.model.transform(bars.X)
-    row = int(theta[:, 2].argmax())
+    # Words of texts have the color of their topic.
+    row = int(theta[:, 3].argmax())
     marks = page.locator(f"#document-{row} .mark")
     topics = (theta[row][:, None] * bars.model.components_).argmax(axis=0)
     shown = marks.evaluate_all("marks => marks.map((m) => [m.textContent, Number(m.dataset.topic)])")
@@ -189,7 +183,7 @@ def test_search_finds_topics_words_and_documents(show, full, bars):
 
 
 def test_hostile_text_is_shown_as_it_is_and_does_nothing(show):
-    texts = [f"WORD {text}" for text in HOSTILE] + ["word <b>" + "x" * 10_000_000]
+    texts = [f"WORD {text}" for text in HOSTILE] + ["word <b>" + "x" * 1_000_000]
     names = ["word", *HOSTILE, "x"]
     X = np.eye(len(texts), len(names), k=1, dtype=int) + (np.arange(len(names)) == 0)
     model = OnlineEMLDA(n_components=2, max_iter=1, random_state=0).fit(X)
@@ -215,10 +209,8 @@ def test_hostile_text_is_shown_as_it_is_and_does_nothing(show):
         expect(page.get_by_role("option").filter(has_text=text).first).to_be_visible()
     assert page.evaluate("window.hacked") is None
     assert page.evaluate("document.querySelectorAll('img, b, script').length") == 2
-
-
-def test_policy_forbids_other_scripts_and_the_network(show, full):
-    page = show(full)
+    # A script that gets in nevertheless would not run, nor reach a network.
+    assert show.complaints == []
     page.evaluate(
         "const script = document.createElement('script'); script.textContent = 'window.hacked = 1';"
         "document.body.append(script)"
@@ -245,7 +237,7 @@ def many():
 BOXES = "all => all.map((e) => e.getBoundingClientRect()).map((b) => [b.left, b.top, b.right, b.bottom])"
 
 
-@pytest.mark.parametrize("width", [400, 900, 1600])
+@pytest.mark.parametrize("width", [400, 1600])
 def test_labels_cover_no_circle_and_no_other_label(show, many, width):
     page = show(many, viewport={"width": width, "height": 800})
     page.locator(".word").first.click()
@@ -283,23 +275,28 @@ def test_labels_and_circles_choose_topics(show, many):
     expect(page.get_by_role("option", name=name, selected=True)).to_have_count(2)
 
 
-@pytest.mark.parametrize("k", [2, 4])
-def test_a_topic_has_one_name(show, full, k):
-    page = show(full, f"#topic={k}")
-    title = page.locator("#topic-heading").text_content()
-    assert title == "named" if k == 4 else len(title.split(", ")) == 3
-    described = f"Topic {k}: {title}, "
-    for part in "#plane", "#topics":
-        assert page.locator(f"{part} [aria-selected=true]").get_attribute("aria-label").startswith(described)
-    assert page.locator("#plane .chosen .label").text_content() == title
-    assert page.locator("#topics [aria-selected=true] .name").text_content() == title
-    assert page.locator(".of-topic").all_text_contents() == [f"{k} {title}"] * 2
-    assert f"topic {k}: {title}, from 2000" in page.locator("#time svg").get_attribute("aria-label")
-    assert page.locator("#legend button").first.text_content() == f"{k}{title}"
-    assert page.locator(f".mark[data-topic='{k}']").first.get_attribute("title") == f"topic {k}: {title}"
-    assert f"topic {k}: {title}" in page.locator(".strip").first.get_attribute("aria-label")
-    page.get_by_role("combobox").fill(f"topic {k}")
-    assert page.locator("#results [role=option]").first.text_content() == f"Topic {k}{title}"
+def test_a_topic_has_one_name(show, full):
+    page = show(full)
+    for k in 2, 4:
+        topics = page.get_by_role("listbox", name="Topics", exact=True)
+        topics.get_by_role("option", name=f"Topic {k}:").click()
+        title = page.locator("#topic-heading").text_content()
+        assert title == "named" if k == 4 else len(title.split(", ")) == 3
+        described = f"Topic {k}: {title}, "
+        for part in "#plane", "#topics":
+            label = page.locator(f"{part} [aria-selected=true]").get_attribute("aria-label")
+            assert label.startswith(described)
+        assert page.locator("#plane .chosen .label").text_content() == title
+        assert page.locator("#topics [aria-selected=true] .name").text_content() == title
+        assert page.locator(".of-topic").all_text_contents() == [f"{k} {title}"] * 2
+        assert f"topic {k}: {title}, from 2000" in page.locator("#time svg").get_attribute("aria-label")
+        assert page.locator("#legend button").first.text_content() == f"{k}{title}"
+        mark = page.locator(f".mark[data-topic='{k}']").first
+        assert mark.get_attribute("title") == f"topic {k}: {title}"
+        assert f"topic {k}: {title}" in page.locator(".strip").first.get_attribute("aria-label")
+        page.get_by_role("combobox").fill(f"topic {k}")
+        assert page.locator("#results [role=option]").first.text_content() == f"Topic {k}{title}"
+        page.get_by_role("combobox").press("Escape")
 
 
 def test_courses_and_a_long_list_are_in_sight(show, full, many):
@@ -317,12 +314,6 @@ def test_courses_and_a_long_list_are_in_sight(show, full, many):
     assert min(widths) >= 0
 
 
-def test_reasons_why_words_are_not_marked_are_shown(show, bars):
-    page = show(explore(bars.model, bars.X, [f"other{word}" for word in WORDS], bars.texts))
-    expect(page.get_by_text("Words are not marked: none of the counted words")).to_be_visible()
-    expect(page.locator("#legend")).to_be_hidden()
-
-
 def test_narrow_dark_and_still(show, full):
     page = show(full, viewport={"width": 390, "height": 800}, color_scheme="dark", reduced_motion="reduce")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -336,8 +327,11 @@ def test_narrow_dark_and_still(show, full):
 
 
 def test_wide_intervals_and_small_shares_stay_in_their_columns(show, bars):
+    """And why words are not marked is said."""
     groups = np.where(np.arange(120) < 2, "two", "many")
-    page = show(explore(bars.model, bars.X, WORDS, groups=groups))
+    page = show(explore(bars.model, bars.X, [f"other{word}" for word in WORDS], bars.texts, groups=groups))
+    expect(page.get_by_text("Words are not marked: none of the counted words")).to_be_visible()
+    expect(page.locator("#legend")).to_be_hidden()
     parts = "bars => bars.map((bar) => bar.getBoundingClientRect().width / bar.parentElement.clientWidth)"
     assert max(page.locator("#group-list .fill").evaluate_all(parts)) > 0.6
     ends = "all => all.map((w) => w.offsetLeft + w.offsetWidth - w.parentElement.clientWidth)"
@@ -359,15 +353,14 @@ def test_notebooks_show_it_in_a_frame_of_its_own(show, full, chromium):
 
 
 @pytest.mark.parametrize(
-    ("dates", "first", "last"),
+    ("dates", "first", "last", "width"),
     [
-        (["2015-01-01", "2018-01-01", "2018-07-01", "2018-10-01"], "2015-Q1", "2018-Q1"),
-        (["2015-01-01", "2018-01-01", "2018-02-01", "2018-03-01"], "2015-01", "2018-01"),
-        (["2015-01-01", "2018-01-01", "2019-01-01", "2020-01-01"], "2015", "2020"),
-        (["2015-01-01", "2015-01-02", "2018-07-01", "2018-07-03"], "2015-01-01", "2018-07-01"),
+        (["2015-01-01", "2018-01-01", "2018-07-01", "2018-10-01"], "2015-Q1", "2018-Q1", 1280),
+        (["2015-01-01", "2018-01-01", "2018-02-01", "2018-03-01"], "2015-01", "2018-01", 400),
+        (["2015-01-01", "2018-01-01", "2019-01-01", "2020-01-01"], "2015", "2020", 1280),
+        (["2015-01-01", "2015-01-02", "2018-07-01", "2018-07-03"], "2015-01-01", "2018-07-01", 400),
     ],
 )
-@pytest.mark.parametrize("width", [1280, 400])
 def test_labels_of_periods_are_short_and_do_not_touch(show, bars, dates, first, last, width):
     explorer = explore(bars.model, bars.X, dates=np.resize(dates, 120), groups=bars.groups)
     page = show(explorer, viewport={"width": width, "height": 800})

@@ -12,10 +12,9 @@ from sktopic.lda import OnlineEMLDA
 
 
 def with_page(name):
-    assert name == "sktopic"
     message = Message()
     message["Project-URL"] = "Source, https://source.invalid"
-    message["Project-URL"] = "Documentation, https://docs.invalid/stable"
+    message["Project-URL"] = f"Documentation, https://{name}.invalid/stable"
     return message
 
 
@@ -23,30 +22,22 @@ def not_installed(name):
     raise PackageNotFoundError(name)
 
 
-@pytest.fixture
-def metadata(monkeypatch):
-    """Replaces the function that reads the metadata of the package."""
-    yield lambda function: (
-        _topic_model._page_address.cache_clear(),
-        monkeypatch.setattr(_topic_model, "metadata", function),
-    )
-    monkeypatch.undo()
+@pytest.mark.parametrize(
+    ("metadata", "page"),
+    [
+        (with_page, "https://sktopic.invalid/stable/generated/sktopic.lda.OnlineEMLDA.html"),
+        (lambda name: Message(), ""),
+        (not_installed, ""),
+    ],
+)
+def test_there_is_a_link_to_the_page_of_an_estimator_where_it_is_known(metadata, page, monkeypatch):
     _topic_model._page_address.cache_clear()
-
-
-def test_there_is_a_link_to_the_page_of_an_estimator(metadata):
-    metadata(with_page)
-    page = "https://docs.invalid/stable/generated/sktopic.lda.OnlineEMLDA.html"
-    assert OnlineEMLDA()._get_doc_link() == page
-    assert f'href="{page}"' in OnlineEMLDA()._repr_html_()
-    assert type("Mine", (OnlineEMLDA,), {"__module__": "mine"})()._get_doc_link() == ""
-
-
-@pytest.mark.parametrize("function", [lambda name: Message(), not_installed])
-def test_there_is_no_link_where_no_page_is_known(metadata, function):
-    metadata(function)
-    assert OnlineEMLDA()._get_doc_link() == ""
-    assert "OnlineEMLDA" in OnlineEMLDA()._repr_html_()
+    with monkeypatch.context() as patch:
+        patch.setattr(_topic_model, "metadata", metadata)
+        assert OnlineEMLDA()._get_doc_link() == page
+        assert (f'href="{page}"' in OnlineEMLDA()._repr_html_()) == bool(page)
+        assert type("Mine", (OnlineEMLDA,), {"__module__": "mine"})()._get_doc_link() == ""
+    _topic_model._page_address.cache_clear()
 
 
 def test_attributes_are_shown_once_they_are_there():

@@ -1,12 +1,13 @@
-"""Shares of topics over time: their values, their intervals, and how dates are read."""
+"""Shares of topics over time: their values, their intervals, how dates are read, and the picture."""
 
 import io
 import sys
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from scipy import sparse
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse, stats
+from scipy.special import logit
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
@@ -17,38 +18,38 @@ from sktopic.lda import OnlineEMLDA
 
 pd = pytest.importorskip("pandas")
 N_DOCUMENTS = 60
+BARS = make_bars(N_DOCUMENTS, random_state=0).data
+YEARS = np.random.default_rng(0).permutation(np.repeat([2001, 2003, 2004], [1, 20, 39]))
 
 
 @pytest.fixture(scope="module")
-def bars():
-    return make_bars(N_DOCUMENTS, random_state=0).data
+def lda():
+    return OnlineEMLDA(n_components=4, max_iter=2, random_state=0).fit(BARS)
 
 
 @pytest.fixture(scope="module")
-def lda(bars):
-    return OnlineEMLDA(n_components=4, max_iter=2, random_state=0).fit(bars)
+def table(lda):
+    return topics_over_time(lda, BARS, YEARS)
 
 
-@pytest.fixture(scope="module")
-def years():
-    return np.random.default_rng(0).permutation(np.repeat([2001, 2003, 2004], [1, 20, 39]))
-
-
-def test_shares_are_those_of_the_tokens_of_a_period(bars, lda, years):
-    table = topics_over_time(lda, bars, years)
+def test_shares_are_those_of_the_tokens_of_a_period(lda, table):
     assert table["period"].tolist() == np.repeat([2001, 2003, 2004], 4).tolist()
     assert table["topic"].tolist() == [0, 1, 2, 3] * 3
     assert table["name"][:4].tolist() == ["Topic 0", "Topic 1", "Topic 2", "Topic 3"]
-    lengths, theta = np.asarray(bars.sum(axis=1)).ravel(), lda.transform(bars)
+    lengths, theta = np.asarray(BARS.sum(axis=1)).ravel(), lda.transform(BARS)
     for year, rows in table.groupby("period"):
-        of_year = years == year
+        of_year = year == YEARS
         tokens = lengths[of_year] @ theta[of_year]
         assert_allclose(rows["share"], tokens / lengths[of_year].sum())
         assert (rows["n_documents"] == of_year.sum()).all()
-        if of_year.sum() > 1:
-            assert ((rows["low"] < rows["share"]) & (rows["share"] < rows["high"])).all()
-        else:
+        if of_year.sum() == 1:
             assert rows[["standard_error", "low", "high"]].isna().all(axis=None)
+    for level in (0.95, 0.5):
+        rows = topics_over_time(lda, BARS, YEARS, confidence_level=level)[4:]
+        quantile = stats.t.ppf(0.5 + level / 2, rows["n_documents"] - 1)
+        width = quantile * rows["standard_error"] / (rows["share"] * (1 - rows["share"]))
+        assert_allclose(logit(rows["low"]), logit(rows["share"]) - width)
+        assert_allclose(logit(rows["high"]), logit(rows["share"]) + width)
 
 
 def test_standard_error_is_the_jackknife_left_out_one_by_one():
@@ -67,55 +68,28 @@ def test_standard_error_is_the_jackknife_left_out_one_by_one():
         squares = (np.array(without) - share[period]) ** 2
         assert_allclose(error[period], np.sqrt((m - 1) / m * squares.sum(axis=0)))
     assert np.isnan(error[0]).all()
+    certain = np.array([[0.0, 1.0, 0.25]])  # which do not vary
+    assert_allclose(interval_of_share(certain, 0 * certain, np.array([5]), 0.9), [certain, certain])
 
 
-@pytest.mark.parametrize(("n_documents", "least"), [(10, 0.88), (40, 0.915), (200, 0.925)])
-def test_intervals_contain_the_true_share(n_documents, least):
-    """Ninety-five in a hundred, fewer where documents are few; lengths depend on the topics."""
-    rng = np.random.default_rng(n_documents)
-    n_periods, prior = 1500, np.full(4, 0.3)
-
-    def documents(n):
-        theta = rng.dirichlet(prior, n)
-        return np.exp(0.7 * rng.normal(size=n) + theta[:, 0]), theta
-
-    # E(length | theta) is exp(theta_0) up to a factor.
-    theta = rng.dirichlet(prior, 1_000_000)
-    truth = np.exp(theta[:, 0]) @ theta / np.exp(theta[:, 0]).sum()
-    lengths, theta = documents(n_periods * n_documents)
-    share, error, n = share_of_tokens(lengths, theta, np.arange(n_periods).repeat(n_documents))
-    low, high = interval_of_share(share, error, n, 0.95)
-    covered = ((low < truth) & (truth < high)).mean(axis=0)
-    assert covered.min() > least and covered.max() < 0.965
-
-
-def test_shares_that_do_not_vary_are_their_own_interval():
-    share = np.array([[0.0, 1.0, 0.25]])
-    low, high = interval_of_share(share, np.zeros_like(share), np.array([5]), 0.9)
-    assert_allclose([low, high], [share, share])
-
-
-def test_documents_without_words_and_the_order_of_rows_do_not_matter(bars, lda, years):
-    expected = topics_over_time(lda, bars, years)
+def test_documents_without_words_and_the_order_of_rows_do_not_matter(lda, table):
     order = np.random.default_rng(2).permutation(N_DOCUMENTS)
-    shuffled = topics_over_time(lda, bars[order], years[order])
-    pd.testing.assert_frame_equal(shuffled, expected)
-    padded = sparse.vstack([bars, sparse.csr_array((2, bars.shape[1]), dtype=bars.dtype)]).tocsr()
-    pd.testing.assert_frame_equal(topics_over_time(lda, padded, [*years, 2003, 2010]), expected)
+    pd.testing.assert_frame_equal(topics_over_time(lda, BARS[order], YEARS[order]), table)
+    padded = sparse.vstack([BARS, sparse.csr_array((2, BARS.shape[1]), dtype=BARS.dtype)]).tocsr()
+    pd.testing.assert_frame_equal(topics_over_time(lda, padded, [*YEARS, 2003, 2010]), table)
     with pytest.raises(ValueError, match="X has no document with words"):
-        topics_over_time(lda, bars * 0, years)
+        topics_over_time(lda, BARS * 0, YEARS)
 
 
-def test_dates_are_read_in_all_their_forms(bars, lda, years):
-    expected = topics_over_time(lda, bars, years)["share"]
-    january = pd.to_datetime([f"{year}-01-15" for year in years])
+def test_dates_are_read_in_all_their_forms(lda, table):
+    january = pd.to_datetime([f"{year}-01-15" for year in YEARS])
     for dates in (january, january.to_numpy(), pd.Series(january), january.strftime("%Y-%m-%d").tolist()):
-        for freq in ("YS", "MS", None):
-            table = topics_over_time(lda, bars, dates, freq)
-            assert_allclose(table["share"], expected)
-            assert table["period"].unique()[0] == pd.Timestamp(2001, 1, 1 if freq else 15)
-    assert topics_over_time(lda, bars, years, "2YS")["period"].dt.year.unique().tolist() == [2001, 2003]
-    periods = topics_over_time(lda, bars, january.to_period("M"))["period"]
+        for freq in ("YS", None):
+            found = topics_over_time(lda, BARS, dates, freq)
+            assert_allclose(found["share"], table["share"])
+            assert found["period"].unique()[0] == pd.Timestamp(2001, 1, 1 if freq else 15)
+    assert topics_over_time(lda, BARS, YEARS, "2YS")["period"].dt.year.unique().tolist() == [2001, 2003]
+    periods = topics_over_time(lda, BARS, january.to_period("M"))["period"]
     assert periods.unique()[2] == pd.Timestamp(2004, 1, 1)
 
 
@@ -131,80 +105,61 @@ def test_dates_are_read_in_all_their_forms(bars, lda, years):
         ([2001] * N_DOCUMENTS, "fortnight", ValueError, "freq='fortnight': Invalid frequency"),
     ],
 )
-def test_dates_that_cannot_be_read_are_refused(bars, lda, dates, freq, error, message):
+def test_dates_that_cannot_be_read_are_refused(lda, dates, freq, error, message):
     with pytest.raises(error, match=message):
-        topics_over_time(lda, bars, dates, freq)
-
-
-def test_pipelines_read_texts():
-    texts = ["cat dog cat", "dog cat", "sun sky", "sky sun sky"]
-    pipeline = make_pipeline(CountVectorizer(), OnlineEMLDA(n_components=2, random_state=0)).fit(texts)
-    table = topics_over_time(pipeline, texts, [1, 1, 2, 2])
-    assert_allclose(table.groupby("period")["share"].sum(), 1)
+        topics_over_time(lda, BARS, dates, freq)
 
 
 @pytest.mark.parametrize("name", ["NA", "null"])
-def test_a_name_that_pandas_reads_as_missing_is_explained(bars, years, name):
-    pytest.importorskip("matplotlib").use("Agg")
-    lda = OnlineEMLDA(n_components=2, max_iter=1, random_state=0).fit(bars)
-    name_topics(lda, {1: name})
-    file = io.StringIO(topics_over_time(lda, bars, years).to_csv(index=False))
+@pytest.mark.usefixtures("plt")
+def test_a_name_that_pandas_reads_as_missing_is_explained(name):
+    texts = ["cat dog cat", "dog cat", "sun sky", "sky sun sky"]
+    pipeline = make_pipeline(CountVectorizer(), OnlineEMLDA(n_components=2, random_state=0)).fit(texts)
+    name_topics(pipeline, {1: name})
+    file = io.StringIO(topics_over_time(pipeline, texts, [1, 1, 2, 2]).to_csv(index=False))
     with pytest.raises(ValueError, match=r"name=nan of topic 1 is invalid: .* keep_default_na=False"):
         plot_topics_over_time(pd.read_csv(file))
     file.seek(0)
     table = pd.read_csv(file, keep_default_na=False, na_values=[""])
     ax = plot_topics_over_time(table, topics=[name])[0]
-    assert ax.get_title(loc="left").startswith(f"{name}\n")
+    words = ", ".join(top_words(pipeline, n_words=3)[1])
+    assert ax.get_title(loc="left") == f"{name}\n{words}"
 
 
-def test_plot_has_a_panel_for_each_topic(bars, lda, years):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    table = topics_over_time(lda, bars, years, "YS")
+def test_a_panel_has_the_shares_and_intervals_of_its_topic(lda, plt):
+    years = np.repeat([2000, 2001, 2002], [2, 3, N_DOCUMENTS - 5])
+    table, words = topics_over_time(lda, BARS, years), top_words(lda, n_words=3)
+    assert (table["high"] > 1.5 * table["share"]).any()
     axes = plot_topics_over_time(table, topics=[3, "Topic 0", 1], n_columns=2)
-    axes[0].figure.canvas.draw()
-    words = top_words(lda, n_words=3)
-    expected = [f"Topic {topic}\n{', '.join(words[topic])}" for topic in (3, 0, 1)]
-    assert [ax.get_title(loc="left") for ax in axes] == expected
-    assert axes[0].figure.axes == axes.tolist()
-    line = axes[0].lines[0]
-    assert_allclose(line.get_ydata(), table.loc[table["topic"] == 3, "share"])
-    assert len(plot_topics_over_time(topics_over_time(lda, bars, years))) == 4
-    assert plot_topics_over_time(table, topics=[2]).shape == (1,)
-    with pytest.raises(TypeError, match="fig is a Axes"):
-        plot_topics_over_time(table, fig=axes[0])
-    plt.close("all")
-    with pytest.raises(ValueError, match=r"topics has 4, .* from 0 to 3"):
-        plot_topics_over_time(table, topics=[4])
+    figure = axes[0].figure
+    figure.canvas.draw()
+    assert figure.axes == axes.tolist() and len(axes) == 3
+    for ax, topic in zip(axes, (3, 0, 1)):
+        assert ax.get_title(loc="left") == f"Topic {topic}\n{', '.join(words[topic])}"
+        rows = table[table["topic"] == topic]
+        assert_allclose(ax.lines[0].get_xydata(), rows[["period", "share"]])
+        corners = {(round(x), round(y, 9)) for x, y in ax.collections[0].get_paths()[0].vertices}
+        ends = zip(2 * [2000, 2001, 2002], [*rows["low"], *rows["high"]])
+        assert corners == {(x, round(y, 9)) for x, y in ends}
+        view = ax.viewLim  # intervals are inside
+        assert view.x0 < 2000 and view.x1 > 2002 and view.y0 == 0 and rows["high"].max() < view.y1
+    first, second, third = (ax.get_position() for ax in axes)
+    assert first.x1 < second.x0 and third.y1 < first.y0 and third.x0 == pytest.approx(first.x0)
+    dated = topics_over_time(lda, BARS, years, "YS")
+    assert_array_equal(plot_topics_over_time(dated)[2].lines[0].get_xdata(), dated["period"].unique())
+    for arguments, error, message in [
+        ({"fig": axes[0]}, TypeError, "fig is a Axes"),
+        ({"n_columns": 0}, ValueError, r"'n_columns' .* Got 0"),
+    ]:
+        with pytest.raises(error, match=message):
+            plot_topics_over_time(table, **arguments)
     with pytest.raises(ValueError, match="must be one of 0, 2, or"):
         plot_topics_over_time(table[table["topic"] % 2 == 0], topics=[1])
-    with pytest.raises(TypeError, match="topics=3"):
-        plot_topics_over_time(table, topics=3)
-    with pytest.raises(ValueError, match=r"'n_columns' .* Got 0"):
-        plot_topics_over_time(table, n_columns=0)
     with pytest.raises(TypeError, match="the table is a list without columns period, topic"):
         plot_topics_over_time([])
 
 
-def test_intervals_are_inside_the_picture(bars, lda):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    years = np.repeat([2000, 2001, 2002], [1, 3, N_DOCUMENTS - 4])
-    table = topics_over_time(lda, bars, years)
-    assert (table["high"] > 1.5 * table["share"]).any()
-    for ax, (_, rows) in zip(plot_topics_over_time(table), table.groupby("topic")):
-        (band,) = ax.collections
-        drawn, view = band.get_datalim(ax.transData), ax.viewLim
-        assert_allclose([drawn.y0, drawn.y1], [rows["low"].min(), rows["high"].max()])
-        assert view.x0 < drawn.x0 and drawn.x1 < view.x1 and 0 == view.y0 <= drawn.y0 and drawn.y1 < view.y1
-    plt.close("all")
-
-
-def test_missing_pandas_is_reported_with_the_remedy(bars, lda, years, monkeypatch):
+def test_missing_pandas_is_reported_with_the_remedy(lda, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="pip install pandas"):
-        topics_over_time(lda, bars, years)
+        topics_over_time(lda, BARS, YEARS)

@@ -2,13 +2,12 @@
 
 import importlib.util
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from .pages import ROOT, module_at
-
-if not (ROOT / ".ci" / "check_site.py").is_file():
-    pytest.skip("the check is in the checkout only", allow_module_level=True)
+from tests.pages import ROOT, module_at
+from tests.test_docstrings import public_docstrings
 
 check_site = module_at(ROOT / ".ci" / "check_site.py")
 
@@ -85,16 +84,13 @@ def test_a_fault_is_found(site, body, fault):
     assert fault in faults(site(body))
 
 
-def test_page_and_line_are_named(site):
-    found = check(site('<p>\n<a href="missing.html">x</a></p>'))
-    assert found == [("index.html", 9, "leads nowhere: missing.html")]
-
-
 def test_pages_have_titles_descriptions_and_ways_to_them(site):
     assert set(faults(site(head=""))) == {"no title", "no description"}
-    navigation = '<nav><a href="index.html">Start</a></nav>'
-    found = check(site(navigation=navigation))
-    assert found == [("other.html", 1, "not reached from the navigation")]
+    body, navigation = '<p>\n<a href="missing.html">x</a></p>', '<nav><a href="index.html">Start</a></nav>'
+    assert check(site(body, navigation=navigation)) == [  # by page and line
+        ("index.html", 9, "leads nowhere: missing.html"),
+        ("other.html", 1, "not reached from the navigation"),
+    ]
 
 
 def test_words_are_looked_up():
@@ -149,6 +145,17 @@ def test_faults_that_show_in_a_browser(site):
         ("search_words.txt", 2, "'save' finds how, saving, not how#save"),
         ("search_words.txt", 4, "'name' finds nothing, not naming"),
     ]
+
+
+def test_docstrings_name_pages_of_the_guide_by_their_titles():
+    extension = module_at(ROOT / "doc" / "_ext" / "api_pages.py")
+    titles = extension.guide_pages(ROOT / "doc" / "guide")
+    text = "\n".join(public_docstrings().values())
+    named = {" ".join(title.split()) for title in extension.GUIDE_PAGE.findall(text)}
+    assert named and named <= titles.keys()
+    lines = ['Read more on the guide page "Look', 'at topics".']
+    extension.link_guide_pages(SimpleNamespace(srcdir=ROOT / "doc"), "class", "name", None, None, lines)
+    assert lines == ["Read more on the guide page :doc:`Look at topics </guide/inspection>`."]
 
 
 def test_a_query_stands_in_one_line(tmp_path):
