@@ -7,6 +7,7 @@ constraints of parameters and base classes. By hand there are only variants and 
 
 import inspect
 from functools import partial
+from numbers import Real
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from sklearn.base import clone
 import sktopic
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
 from sktopic._estimators._sampler_estimator import SamplerEstimator
-from sktopic._runtime._compat import StrOptions, make_constraint
+from sktopic._runtime._compat import Interval, StrOptions, make_constraint
 from sktopic.moment_matching._estimator import FilterEstimator
 
 # Every class by its name, the one first that stands for all where the class does not matter.
@@ -28,7 +29,7 @@ CLASSES = {
 # Settings beside the defaults in which a class computes something else: each value of each option once.
 VARIANTS = {
     "OnlineEMLDA": [
-        {"boost": True, "average": True},
+        {"boost": True},
         {"inference": "variational", "prior_update": "gamma", "average": True},
         {"inference": "variational", "boost": True, "prior_update": "fixed-point"},
     ],
@@ -68,15 +69,31 @@ VARIANTS = {
         {"split_merge": True},
     ],
     # On few documents 'sparse_table_indicator' does what the default does.
-    "CollapsedGibbsHDP": [{"sampler": "direct_assignment"}, {"sampler": "sparse_table_indicator"}],
+    "CollapsedGibbsHDP": [
+        {"sampler": "direct_assignment"},
+        {"sampler": "sparse_table_indicator", "split_merge": False},
+    ],
 }
 # Options that are in no variant since tests of their own set them for all classes.
 SET_BY_TESTS = {"early_stopping"}
-# n_components is the number of topics at the start, and no bound on what it becomes.
-UNBOUNDED = {"CollapsedGibbsHDP", "DirectAssignmentHDP", "OnlineEMHDP", "TruncationFreeHDP"}
+# n_components is the number of topics at the start, and no bound on what it becomes (with this option).
+UNBOUNDED = dict.fromkeys(["CollapsedGibbsHDP", "DirectAssignmentHDP", "OnlineEMHDP", "TruncationFreeHDP"])
+UNBOUNDED["HybridHDP"] = "split_merge"
 
-# What methods with an X need beside it.
-ARGUMENTS = {"sample_proportions": (2,)}
+# What methods and functions with an X need beside it and a model, for 30 documents.
+ARGUMENTS = {
+    "sample_proportions": {"n_samples": 2},
+    "save_corpus": {"path": "never-written"},
+    "local_update": {"lane": 0},
+    "estimate_effect": {"covariates": np.arange(30.0)[:, None]},
+    "topics_over_time": {"dates": np.arange(30)},
+    "arun_2010": {"proportions": np.full((30, 4), 0.25)},
+    "topic_number_curve": {"n_components": [2]},
+    "document_components": {"n_components": 2},
+}
+
+# It takes an X as scorers do, and ignores it.
+IGNORES_X = {"topic_diversity"}
 
 # Values that must be refused, by the kind of parameter.
 NAN, INF = float("nan"), float("inf")
@@ -97,7 +114,7 @@ _KINDS = [
     ("shuffle", [2, "yes"]),
     ("reuse_topics split_merge final_moves boost average early_stopping", [2, "yes", None]),
     ("topic_concentration doc_concentration", [0, -1.0, NAN, INF, None, "automatic", [1.0]]),
-    ("topic_concentration doc_concentration", [1e-300, 1e-20, 1e20]),
+    ("topic_concentration doc_concentration", [1e-300, 9e-13, 1.1e12, 1e20]),
     ("topic_concentration_prior doc_concentration_prior", _GAMMA),
     ("prior_shape learning_rate", [0, -1, NAN, INF, None, "1"]),
     ("learning_offset doc_learning_offset prior_rate bound_tol", [-1, NAN, INF, None, "1"]),
@@ -111,7 +128,7 @@ _KINDS = [
     ("doc_topic_prior", [0, -0.5, NAN, INF, "automatic", "", ["1"] * 3, [1.0 + 1j] * 3, [10**400] * 3]),
     ("doc_topic_prior", [np.array([np.complex64(1j)] * 3, object), np.full(3, np.finfo("g").max)]),
     ("topic_word_prior", [-0.01, NAN, INF, "symmetric", [0.1] * 12]),
-    ("doc_topic_prior topic_word_prior prior_shape prior_rate", [1e-20, 1e13, 1e308]),
+    ("doc_topic_prior topic_word_prior prior_shape prior_rate", [1e-20, 9e-13, 1.1e12, 1e308]),
     ("doc_burn_in doc_sweeps transform_burn_in transform_sweeps max_doc_update_iter", [2**70]),
     ("components_init", [1, "random", [0.1] * 12, [[0.1] * 11] * 3, [[0.1] * 12] * 13]),
     ("components_init", [[[1j] * 12] * 3, [["1"] * 12] * 3, np.full((3, 12), "1", dtype=object)]),
@@ -124,11 +141,7 @@ for _names, _values in _KINDS:
     for _name in _names.split():
         BAD_VALUES[_name] = BAD_VALUES.get(_name, []) + _values
 # Numbers that are right for one class and wrong for another.
-NUMBERS = {
-    "topic_word_prior": [0, 1e-13, 1e13],
-    "topic_concentration": [1e-13, 1e-7, 1e7, 1e13],
-    "doc_concentration": [1e-13, 1e-7, 1e7, 1e13],
-}
+NUMBERS = {"topic_word_prior": [0], "topic_concentration": [1e-7, 1e7], "doc_concentration": [1e-7, 1e7]}
 
 
 def class_of(estimator):
@@ -215,7 +228,8 @@ def is_filter(estimator):
 
 
 def is_unbounded(estimator):
-    return class_of(estimator).__name__ in UNBOUNDED
+    option = UNBOUNDED.get(type(estimator).__name__, "")
+    return option is None or getattr(estimator, option, False)
 
 
 def is_bounded(estimator):
@@ -252,7 +266,33 @@ def methods_with_data(estimator):
     return sorted(filter(partial(hasattr, one), taking), key=lambda name: ("fit" not in name, name))
 
 
-def call(model, method, X, **options):
+def call(model, method, X):
     """The answer of one of its methods_with_data, of iterators all."""
-    answer = getattr(model, method)(X, *ARGUMENTS.get(method, ()), **options)
-    return list(answer) if inspect.isgenerator(answer) or method.startswith("iter_") else answer
+    answer = getattr(model, method)(X, **ARGUMENTS.get(method, {}))
+    return list(answer) if method.startswith("iter_") else answer
+
+
+def functions_with_data():
+    """The public functions that take documents, of all modules."""
+    modules = [getattr(sktopic, name) for name in sktopic._MODULES]
+    public = [getattr(module, name) for module in modules for name in module.__all__]
+    functions = [each for each in public if inspect.isfunction(each) and each.__name__ not in IGNORES_X]
+    return [each for each in functions if "X" in inspect.signature(each).parameters]
+
+
+def call_function(function, model, X):
+    """Call one of functions_with_data on the documents, and the model if it takes one."""
+    takes = inspect.signature(function).parameters
+    given = {name: model for name in ("model", "model_or_components", "estimator") if name in takes}
+    if function.__name__ == "left_to_right":
+        given.pop("estimator")
+    return function(X=X, **given, **ARGUMENTS.get(function.__name__, {}))
+
+
+def bounds_of(estimator, name):
+    """Least and largest real number that a parameter may be, as far as there are such."""
+    declared = class_of(estimator)._parameter_constraints.get(name, [])
+    found = [each for each in declared if isinstance(each, Interval) and each.type is Real]
+    ends = [(each.left, each.closed in ("left", "both")) for each in found]
+    ends += [(each.right, each.closed in ("right", "both")) for each in found]
+    return [end for end, is_closed in ends if is_closed and end is not None]

@@ -137,7 +137,7 @@ def test_topics_proportions_and_scores_are_what_they_are_called(estimator):
         assert_allclose(rows.sum(axis=1), 1.0, rtol=1e-12)
     # Documents differ, which guards the invariances below against a transform that is constant.
     assert len(np.unique(theta.round(6), axis=0)) > 12
-    assert n == 4 or (1 < n and (is_unbounded(estimator) or n < 4 and is_bounded(estimator)))
+    assert n == 4 or (n > 1 and (is_unbounded(estimator) or (n < 4 and is_bounded(estimator))))
     prior = model.doc_topic_prior_
     assert prior.shape == (n,) and np.all(prior > 0)
     assert_allclose(model.transform(X)[EMPTY], prior / prior.sum(), rtol=1e-12)
