@@ -237,12 +237,19 @@ def is_bounded(estimator):
     return class_of(estimator)._infers_number_of_topics and not is_unbounded(estimator)
 
 
+def is_unsmoothed(estimator):
+    """Whether topics are a point estimate, to which a pseudo-count may be added or not."""
+    return allows(estimator, "topic_word_prior", 0) and not getattr(estimator, "split_merge", False)
+
+
 def has_lanes(estimator):
     return is_minibatch(estimator) and estimator._check_lanes is not None
 
 
 def takes_weights(estimator):
-    return "sample_weight" in inspect.signature(estimator.fit).parameters
+    """But where tokens keep their topics, which copies of a document do not share."""
+    keeps = type(estimator).__name__ == "HybridHDP" and estimator.split_merge
+    return "sample_weight" in inspect.signature(estimator.fit).parameters and not keeps
 
 
 def _loop(estimator):

@@ -23,7 +23,6 @@ from .hostile.tools import outcome
 from .registry import (
     INF,
     NAN,
-    allows,
     bad_values,
     bounds_of,
     call,
@@ -34,6 +33,7 @@ from .registry import (
     having,
     is_bounded,
     is_unbounded,
+    is_unsmoothed,
     learns,
     methods_with_data,
     new,
@@ -476,11 +476,6 @@ def test_a_thousand_topics_on_fifty_documents(estimator):
     check_finite(model, counts)
     if isinstance(estimator, OnlineEMLDA):  # which keeps some of the noise it starts from
         assert len(np.unique(model.components_, axis=0)) == 1000
-
-
-def is_unsmoothed(estimator):
-    """Whether topics are a point estimate, to which a pseudo-count may be added or not."""
-    return allows(estimator, "topic_word_prior", 0) and not getattr(estimator, "split_merge", False)
 
 
 @each(variants(is_unsmoothed))
