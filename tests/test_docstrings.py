@@ -11,8 +11,9 @@ import pytest
 import sktopic
 
 from .pages import ROOT, module_at
+from .registry import CLASSES
 
-NAMES = [name for name in sktopic.__all__ if hasattr(getattr(sktopic, name), "partial_fit")]
+NAMES = list(CLASSES)
 ENTRY = re.compile(r"(?P<names>\w[\w, ]*) : (?P<kind>.*?)(?:,? default=(?P<default>.*))?")
 
 # What an estimator says in words of its own, where others of its kind say something else: the parameter does

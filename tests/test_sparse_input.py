@@ -9,7 +9,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from sktopic._documents import _matrices
 from sktopic._documents._matrices import (
     COUNT_TYPES,
     DocumentReader,
@@ -102,18 +101,6 @@ def test_whole_matrices_of_every_format_pass(format):
             assert type(checked) is type(made) and (checked != made).nnz == 0
 
 
-def test_entries_behind_the_last_row_are_legal():
-    X = sp.csr_array((np.ones(3), [0, 1, 2], [0, 1, 3]), shape=(2, 3))
-    X.indices, X.data = np.array([0, 1, 2, 0, 1], dtype=np.int32), np.ones(5)
-    assert check_sparse_structure(X).nnz == len(check_sparse_structure(X).data) == 3
-
-
-def test_rows_are_not_put_in_order_before_they_are_read(monkeypatch):
-    X = sp.csr_array((np.array([7, 1, 2], dtype=np.uint8), [2, 0, 0], [0, 3]), shape=(1, 3))
-    monkeypatch.setattr(_matrices, "canonical_counts", lambda X: pytest.fail("put in order"))
-    assert as_documents(X).nnz == 3
-
-
 @pytest.mark.parametrize("dtype", COUNT_TYPES, ids=lambda dtype: dtype.__name__)
 def test_canonical_counts_of_any_numbers_are_read(dtype):
     X = sp.csr_array(np.random.default_rng(0).integers(0, 100, (9, 12)).astype(dtype))
@@ -150,16 +137,6 @@ def test_rows_ready_to_be_read_are_checked_as_others_are(X, message):
             call(X)
     with pytest.raises(ValueError, match=message):
         model.transform(X.tocsc())
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, ">f8", bool])
-@pytest.mark.parametrize("index", [np.int32, np.int64, np.int16])
-def test_rows_ready_to_be_read_are_answered_as_others_are(dtype, index):
-    model = OnlineEMLDA(n_components=2, random_state=0).fit(np.eye(5, 6))
-    X = sp.csr_matrix(np.eye(5, 6))
-    X.data, X.indices, X.indptr = X.data.astype(dtype), X.indices.astype(index), X.indptr.astype(index)
-    for container in (X, X.tocsc(), X.toarray()):
-        np.testing.assert_array_equal(model.transform(container), model.transform(np.eye(5, 6, dtype=dtype)))
 
 
 def test_matrices_that_cannot_have_names_are_read_in_the_order_of_the_names():
@@ -241,19 +218,6 @@ def test_counts_in_any_form_are_the_same_documents(form, large_counts, tmp_path)
     assert model.score(X) == expected.score(plain)
 
 
-@pytest.mark.parametrize("name", ["data", "indices", "indptr"])
-@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
-def test_arrays_with_gaps_are_the_same_documents(name, dtype):
-    """As fields of records are."""
-    plain = sp.csr_array(np.random.default_rng(0).integers(0, 3, (20, 30)).astype(dtype))
-    X = plain.copy()
-    setattr(X, name, np.repeat(getattr(plain, name), 2)[::2])
-    model = OnlineEMLDA(3, random_state=0).fit(X)
-    np.testing.assert_array_equal(
-        model.transform(X), OnlineEMLDA(3, random_state=0).fit(plain).transform(plain)
-    )
-
-
 @pytest.mark.parametrize(
     ("of_indices", "of_indptr"), [("i2", "i4"), ("i2", "i2"), ("i1", "i8"), (">i4", ">i4")]
 )
@@ -307,12 +271,3 @@ def test_duplicates_are_added_up_beyond_the_range_of_their_type(kind, dtype, cou
         for each in (X, expected)
     ]
     assert_same(*scores)
-
-
-def test_duplicates_of_a_prior_are_added_up_beyond_the_range_of_their_type():
-    prior = uncompressed("coo_array", "u1", 200)
-    models = [
-        OnlineEMLDA(n_components=2, topic_word_prior=each, random_state=0).fit(np.eye(4, 3))
-        for each in (prior, prior.astype(float))
-    ]
-    np.testing.assert_array_equal(models[0].components_, models[1].components_)

@@ -12,9 +12,8 @@ import pytest
 
 import sktopic
 
-ESTIMATORS = [
-    estimator for name in sktopic.__all__ if hasattr(estimator := getattr(sktopic, name), "partial_fit")
-]
+from .registry import CLASSES
+
 PACKAGE = Path(sktopic.__file__).parent
 # Classes of ours, from an estimator on: itself, its family, its kind, TopicModel.
 LONGEST_CHAIN = 4
@@ -55,7 +54,7 @@ def functions(suffix):
                 yield name, node.name, [each.arg for each in given if each.arg not in ("self", "cls")]
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", CLASSES.values(), ids=list(CLASSES))
 def test_chains_of_classes_are_short(estimator):
     # What stands for a class of newer versions of scikit-learn is none of ours.
     found = [each for each in inspect.getmro(estimator) if each.__module__ != "sktopic._runtime._compat"]

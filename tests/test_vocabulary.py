@@ -32,7 +32,7 @@ from sktopic.metrics import document_completion
 from sktopic.moment_matching import DegenerateDirichletLDA
 
 from .conftest import fingerprint, words_of
-from .registry import LOOPS, defaults, each, having, is_unsmoothed, new, variants
+from .registry import LOOPS, defaults, each, having, is_minibatch, is_unsmoothed, new, variants
 
 # What pandas 2.0 makes of columns of several types is deprecated in NumPy 1.25.
 pytestmark = pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")
@@ -208,7 +208,8 @@ def test_names_of_a_corpus_are_those_of_the_model(estimator, tmp_path):
     corpus = save_corpus(tmp_path / "named", X, feature_names=NAMES)
     other = save_corpus(tmp_path / "other", X, feature_names=NAMES[::-1])
     plain = save_corpus(tmp_path / "plain", X)
-    model = new(estimator, batch_size=100).fit(corpus)  # all at once, in any order
+    in_order = {"shuffle": False} if is_minibatch(estimator) else {}
+    model = new(estimator, **in_order).fit(corpus)
     assert model.feature_names_in_.tolist() == NAMES
     assert_array_equal(model.components_, clone(model).fit(X).components_)
     assert clone(model).partial_fit(corpus).feature_names_in_.tolist() == NAMES
