@@ -1,7 +1,6 @@
 """What the studies share: their command line and files, a cache of runs, a pool, tables and pictures."""
 
 import argparse
-import csv
 import datetime
 import json
 import os
@@ -13,29 +12,17 @@ from pathlib import Path
 
 import numpy as np
 import sklearn
+from _results import CORPUS_NAMES, MAIN, MEASURED_ON, PUBLISHED, read_tables, write_tables
 from _versions import version_of
 from scipy.stats import t
 
 import sktopic
 
 ROOT = Path(__file__).parent.parent
-PUBLISHED = ROOT / "doc" / "benchmarks"  # tables and pictures that the documentation shows
 RUNS = ROOT / "benchmarks" / "runs"
 OUTPUT = ROOT / "benchmarks" / "output"
 DECILES = ("3rd decile", "7th decile")
 ONE_SEED = ", one seed"
-CORPUS_NAMES = {
-    "kos": "KOS",
-    "nips1740": "NIPS",
-    "nips_uci": "NIPS",
-    "nips": "NIPS",
-    "reuters21578": "Reuters",
-    "20news": "20 Newsgroups",
-    "enron_inbox": "Enron",
-    "arxiv_0": "arXiv",
-    "arxiv": "arXiv",
-    "synthetic": "synthetic",
-}
 
 
 def new_parser(text, long=False):
@@ -58,7 +45,7 @@ def new_parser(text, long=False):
 
 
 class Study:
-    """Where the results of a study go: NAME_*.csv and .png in one folder, its runs in NAME_runs.jsonl."""
+    """Where the results of a study go: NAME.csv and NAME_*.svg in one folder, its runs in NAME_runs.jsonl."""
 
     def __init__(self, name, arguments):
         self.short = getattr(arguments, "short", False)
@@ -80,20 +67,21 @@ class Study:
         return self.folder / f"{self.name}{rest}"
 
     def write(self, table, header, rows):
-        """Write NAME_TABLE.csv (NAME.csv without a table), row by row: they may be measured meanwhile."""
-        with self.path(f"_{table}.csv" if table else ".csv").open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(header)
-            for row in rows:
-                writer.writerow(row)
-                file.flush()
+        """Replace a table ("" is the main one) in NAME.csv, row by row: they may be measured meanwhile."""
+        assert len(set(header)) == len(header), header
+        tables = read_tables(self.path(".csv"))
+        written = tables[table or MAIN] = []
+        for row in rows:
+            written.append(dict(zip(header, row, strict=True)))
+            write_tables(self.path(".csv"), tables)
 
     def sign(self, detail=""):
         """Note what measures now, below the lines of what the runs in the cache were measured with."""
-        path, line = self.path("_environment.txt"), detail + environment()
-        earlier = path.read_text().splitlines() if self.cache.rows and path.exists() else []
+        line, tables = detail + environment(), read_tables(self.path(".csv"))
+        earlier = [row[MEASURED_ON] for row in tables.get(MEASURED_ON, ()) if self.cache.rows]
         kept = [other for other in earlier if without_date(other) != without_date(line)]
-        path.write_text("".join(f"{each}\n" for each in (*kept, line)))
+        tables[MEASURED_ON] = [{MEASURED_ON: each} for each in (*kept, line)]
+        write_tables(self.path(".csv"), tables)
 
 
 def environment():
@@ -189,6 +177,11 @@ class Pool:
                 f"{row['seconds']:.1f} s",
                 flush=True,
             )
+
+
+def with_deciles(titles):
+    """A column for each title, and behind it one for each of the deciles."""
+    return [name for title in titles for name in (title, *(f"{decile}, {title}" for decile in DECILES))]
 
 
 def spread(values):

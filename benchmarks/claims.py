@@ -3,8 +3,8 @@
     python benchmarks/claims.py [--update]
 
 Reads the runs of the studies *_paper.py in benchmarks/runs/, of which their tables in doc/benchmarks/ are
-made, since intervals need them seed by seed; nothing is measured. claims.csv has a line for each comparison
-that a claim is judged by, claims_PAPER.csv one for each claim, for the page "Claims of the papers". All of it
+made, since intervals need them seed by seed; nothing is measured. The main table of claims.csv has a line for
+each claim, for the page "Claims of the papers"; "comparisons" has one for each that a claim is judged by. It
 goes to benchmarks/output/, or with --update to doc/benchmarks/.
 
 A comparison is a number for each seed (or random split of the corpus, or data set), such as the difference of
@@ -67,42 +67,30 @@ def judged(claim):
         yield what, values, *verdict_of(values, claim.low, claim.high)
 
 
-def told(paper, claim, comparisons):
-    """The cells of a claim on the page, that of what came out with a line for each comparison."""
-    verdicts = [verdict for _, _, verdict, *_ in comparisons]
-    counts = Counter(verdicts)
-    lines, plain = [claim.quantity], claim.digits.removeprefix("+")
-    for what, values, verdict, *numbers in comparisons:
-        mean, least, most = (f"{x:{digits}}" for x, digits in zip(numbers, (claim.digits, *[plain] * 2)))
-        notes = [
-            f"{least} to {most}" if len(values) > 1 else "one seed",
-            *([verdict] if len(counts) > 1 else []),
-        ]
-        lines.append(f"{what}: {mean} ({', '.join(notes)})")
-    verdict = of_all(verdicts, claim.some)
+def verdict_in_words(claim, verdicts):
+    """Of all comparisons, with their numbers where they differ."""
+    verdict, counts = of_all(verdicts, claim.some), Counter(verdicts)
     if len(counts) > 1:
         named = (f"{counts[name]} {name}" for name in (CONFIRMED, REFUTED, UNDECIDED) if counts[name])
         verdict += f" ({', '.join(named)})"
-    table = claim.file.removeprefix(f"{paper}_").removesuffix(".csv")
-    return [claim.text, claim.theirs, "\n".join(f"| {each}" for each in lines), verdict, table]
+    return verdict
 
 
 def write_tables(study):
-    lines, summary = [], []
+    judgements, lines = [], []
     for paper, claims in PAPERS.items():
-        table, verdicts = [], Counter()
         for claim in claims:
             comparisons = list(judged(claim))
-            table.append(told(paper, claim, comparisons))
-            verdicts[of_all([verdict for _, _, verdict, *_ in comparisons], claim.some)] += 1
+            verdict = verdict_in_words(claim, [verdict for _, _, verdict, *_ in comparisons])
+            table = claim.file.removeprefix(f"{paper}_").removesuffix(".csv")
+            judgements.append([paper, claim.text, claim.theirs, claim.quantity, verdict, table])
             for what, values, verdict, *numbers in comparisons:
                 cells = [f"{x:.4f}" if x == x else "" for x in numbers]
                 lines.append([paper, claim.text, what, *cells, len(values), claim.low, claim.high, verdict])
-        study.write(paper, ["claim", "in the paper", "here", "verdict", "table"], table)
-        summary.append([f":ref:`claims_{paper}`", *(verdicts[name] for name in VERDICTS)])
-    study.write("summary", ["", *VERDICTS], summary)
+    head = ["paper", "claim", "in the paper", "measured", "verdict", "table of the study"]
+    study.write("", head, judgements)
     head = ["paper", "claim", "of what", "mean", "95 percent interval from", "to", "seeds or splits"]
-    study.write("", [*head, "claimed to be above", "and below", "verdict"], lines)
+    study.write("comparisons", [*head, "claimed to be above", "and below", "verdict"], lines)
 
 
 def main():

@@ -54,9 +54,9 @@ MEMORIES = [
     "merges",
     "MB of the topics",
     "scheduler before",
-    "at most in fit",
+    "scheduler, at most in fit",
     "client before",
-    "at most in fit",
+    "client, at most in fit",
 ]
 SCORES = ["lanes", "passes", "seeds", "score", "less than plain fit", "at most"]
 

@@ -29,7 +29,18 @@ from itertools import product
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import DECILES, Pool, Study, finish, line, new_parser, panels, print_estimates, spread, styles
+from _study import (
+    Pool,
+    Study,
+    finish,
+    line,
+    new_parser,
+    panels,
+    print_estimates,
+    spread,
+    styles,
+    with_deciles,
+)
 
 from sktopic import lda
 from sktopic.metrics import coherence, document_completion
@@ -203,7 +214,7 @@ def draw_p(study, corpora, short):
         rows.extend([corpus, *setting, p, *values] for p, values in cells.items())
     finish(figure, study.path("_p.png"), 4)
     head = ["corpus", "mini-batch", "kappa", "p"]
-    study.write("p", head + [n for title in MEASURES.values() for n in (title, *DECILES)], rows)
+    study.write("p", head + with_deciles(MEASURES.values()), rows)
 
 
 def documents_axis(axis):

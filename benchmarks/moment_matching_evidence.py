@@ -94,7 +94,7 @@ def write_table(study):
         cells = [cell for values in (*gains.values(), lost) for cell in interval_cells(values)]
         table.append([true, n_topics, *cells, len(pairs)])
     names = "exact, against 3 topics", "by the filter, against 3 topics", "what the filter loses"
-    head = [cell for name in names for cell in (name, "its 95 percent interval")]
+    head = [cell for name in names for cell in (name, f"95 percent interval, {name}")]
     study.write("", ["true topics", "T", *head, "data sets"], table)
 
 

@@ -49,7 +49,6 @@ import numpy as np
 import scipy.sparse as sp
 from _corpora import load
 from _study import (
-    DECILES,
     Pool,
     Study,
     finish,
@@ -61,6 +60,7 @@ from _study import (
     print_estimates,
     spread,
     styles,
+    with_deciles,
 )
 
 from sktopic import OnlineEMLDA
@@ -540,7 +540,7 @@ def write_text(study, corpora, short):
     study.write("text", [*head, "seconds of training", "microseconds a token", "seeds"], table)
 
 
-SCORE_HEAD = [name for title in MEASURES.values() for name in (title, *DECILES)]
+SCORE_HEAD = with_deciles(MEASURES.values())
 TOPIC_HEAD = ["topics found", "least", "most"]
 
 

@@ -633,9 +633,8 @@ def write_words(study, seeds, topics):
             means = [interval([row[name] for row in found]) for name in ("npmi", "diversity")]
             rows.append([corpus, method, *(f"{x:.4f}" for each in means for x in each), len(found)])
             shown += [[corpus, method, " ".join(words)] for words in found[0]["words"]]
-    bounds = ["95 percent interval from", "to"]
-    head = ["corpus", "method", "NPMI of ten words", *bounds, "diversity", *bounds, "splits"]
-    study.write("npmi", head, rows)
+    measures = [name for each in ("NPMI", "diversity") for name in (each, f"{each} from", f"{each} to")]
+    study.write("npmi", ["corpus", "method", *measures, "splits"], rows)
     study.write("words", ["corpus", "method", "first words of a topic"], shown)
 
 

@@ -16,7 +16,6 @@ beside a simulation in which messages queue at links and workers (`simulate`). T
 benchmarks/output/, or with --update to doc/benchmarks/.
 """
 
-import csv
 import heapq
 import time
 from dataclasses import dataclass, replace
@@ -26,7 +25,8 @@ from itertools import product
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import PUBLISHED, Study, new_parser, panels
+from _results import MAIN, PUBLISHED, read_tables
+from _study import Study, new_parser, panels
 from cost import copy_rate, measured
 from scipy.stats import norm
 
@@ -128,8 +128,7 @@ def added(method, n_topics):
 
 def threads():
     """Times as fast with two threads as with one, by topics: as published (speed.csv)."""
-    with (PUBLISHED / "speed.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["work"] == "training, two jobs"]
+    rows = [row for row in read_tables(PUBLISHED / "speed.csv")[MAIN] if row["work"] == "training, two jobs"]
     return {int(row["topics"]): float(row["times as fast"]) for row in rows}
 
 

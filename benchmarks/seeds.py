@@ -166,6 +166,14 @@ def write_tables(study):
         if (runs := runs_of(study, f"{corpus} {method}"))
     ]
     study.write("", ["corpus", "estimator", *MEASURED, *COST], rows)
+    areas = [
+        [corpus, method, area]
+        for corpus in GROUPS
+        for method in METHODS
+        for run in runs_of(study, f"{corpus} {method}")
+        for area in run["auc"]
+    ]
+    study.write("areas", ["corpus", "estimator", "area"], areas)
 
 
 def main():

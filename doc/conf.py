@@ -24,6 +24,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     # Those of doc/_ext.
     "api_pages",
+    "figures",
     "gallery",
     "language_models",
     "mathml",

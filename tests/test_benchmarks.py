@@ -1,9 +1,7 @@
 """The habits of the benchmarks: where they write, and which runs they use."""
 
-import csv
 import importlib
 import json
-import re
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -12,8 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-
-from .pages import written_pages
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
@@ -188,61 +184,17 @@ def test_published_tables_are_those_of_the_runs(name, script, study, tmp_path, m
             getattr(module, write)(results)
     if "matplotlib" in sys.modules:
         importlib.import_module("matplotlib.pyplot").close("all")
-    tables = list(tmp_path.glob("*.csv"))
-    assert tables
-    for table in tables:
-        assert table.read_text() == (study.PUBLISHED / table.name).read_text(), table.name
+    written, published = (study.read_tables(path / f"{name}.csv") for path in (tmp_path, study.PUBLISHED))
+    assert written and written == {table: published[table] for table in written}
 
 
 @pytest.mark.parametrize(
     ("name", "head", "table"),
-    [("speed", "HEAD", "speed"), ("cost", "HEAD", "cost"), ("cost", "PARTS_HEAD", "cost_parts")],
+    [("speed", "HEAD", "main"), ("cost", "HEAD", "main"), ("cost", "PARTS_HEAD", "parts")],
 )
 def test_published_tables_have_the_columns_that_are_written(name, head, table, script, study):
-    with (study.PUBLISHED / f"{table}.csv").open(newline="") as file:
-        assert next(csv.reader(file)) == getattr(script(name), head)
-
-
-def test_short_tables_are_those_of_the_published_tables_and_on_a_page(script, study, tmp_path):
-    """benchmarks/page_tables.py --update writes them."""
-    results = study.Study("pages", Namespace(update=False, output=tmp_path))
-    script("page_tables").write_tables(results)
-    written = {table.name: table.read_text() for table in (tmp_path / "pages").glob("*.csv")}
-    assert written == {table.name: table.read_text() for table in (study.PUBLISHED / "pages").glob("*.csv")}
-    pages = "".join(page.read_text() for page in (study.ROOT / "doc").glob("*/*.rst"))
-    assert set(re.findall(r"/benchmarks/pages/(\w+\.csv)", pages)) == written.keys()
-
-
-def test_tables_of_the_pages_fit_on_a_screen(study):
-    for page in written_pages():
-        for name in re.findall(r"^ +:file: (/\S+\.csv)$", page.read_text(), re.M):
-            with (study.ROOT / "doc" / name.lstrip("/")).open(newline="") as file:
-                head, *rows = csv.reader(file)
-            assert len(head) <= 8 and len(rows) <= 25, (page.name, name)
-
-
-@pytest.mark.parametrize(
-    ("mean", "low", "high", "text"),
-    [
-        ("0.0163", "0.0012", "0.0314", "0.016 (0.001 to 0.031)"),
-        ("0.0163", "-0.0337", "0.0663", "0.02 (-0.03 to 0.07)"),
-        ("-12.3", "-40.1", "15.5", "-12 (-40 to 16)"),
-        ("0.0163", "", "", "0.02"),
-        ("", "", "", "\N{EN DASH}"),
-    ],
-)
-def test_a_mean_has_the_digits_that_its_interval_supports(mean, low, high, text, script):
-    assert script("_page_tables.formats").supported(mean, low, high) == text
-
-
-def test_thousands_are_written_out(script):
-    formats = script("_page_tables.formats")
-    cells = "1.599e+06", "97960", "0.0512", "8.0", "-"
-    assert [formats.significant(cell) for cell in cells] == [
-        *("1,600,000", "98,000", "0.051", "8.0"),
-        "\N{EN DASH}",
-    ]
-    assert formats.change("-0.0004") == "0.00"
+    first, *_ = study.read_tables(study.PUBLISHED / f"{name}.csv")[table]
+    assert list(first) == getattr(script(name), head)
 
 
 def test_a_claim_is_decided_by_intervals_of_three_seeds_and_more(script):

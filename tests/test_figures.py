@@ -1,90 +1,102 @@
-"""Figures in sentences of the documentation are those of the tables in doc/benchmarks/."""
+"""Figures of the documentation are those of doc/benchmarks/: pages read them when they are built."""
 
-import csv
-import importlib.util
-import pkgutil
 import re
+import sys
 import textwrap
 
 import pytest
 
 import sktopic
 
-from . import figures
-from .figures.tables import TABLES, rows
-from .pages import ROOT, written_pages
+from .pages import ROOT, module_at, written_pages
 
-pytestmark = pytest.mark.skipif(not TABLES.exists(), reason="the tables are in the checkout only")
+EXTENSIONS = ROOT / "doc" / "_ext"
 
-MODULES = [
-    importlib.import_module(f"{figures.__name__}.{module.name}")
-    for module in pkgutil.iter_modules(figures.__path__)
-    if module.name != "tables"
-]
-# Page, sentence with {} for its figures, the function that returns them, and its arguments.
-SENTENCES = [
-    (module.PAGE, sentence, function, arguments)
-    for module in MODULES
-    for sentence, function, *arguments in module.SENTENCES
-]
+pytestmark = pytest.mark.skipif(not EXTENSIONS.exists(), reason="the pages are in the checkout only")
 
 NUMBER = r"(?:[\d.]+|two|three|four|five|ten|a hundred|several)"
 SPEED = re.compile(
     rf"\b{NUMBER} times (?:as (?:fast|long|quick|slow)|faster|slower|longer)"
     rf"|\b{NUMBER} (?:micro|nano|milli)?seconds?\b|\b[\d.]+ (?:n|u|m)?s\b"
 )
-
-
-def text_of(page):
-    """Its words, by single spaces."""
-    return " ".join((ROOT / page).read_text().split())
-
-
-def pattern_of(sentence):
-    return r"-?\d[\d.,]*".join(map(re.escape, sentence.split("{}")))
-
-
-@pytest.mark.parametrize(("page", "sentence", "figures", "arguments"), SENTENCES)
-def test_sentence_has_the_figures_of_the_table(page, sentence, figures, arguments):
-    expected = sentence.format(*figures(*arguments))
-    found = re.findall(rf"(?:{pattern_of(sentence)})", text_of(page))
-    assert len(found) == 1, f"{page} should have this sentence once:\n{expected}"
-    assert found[0] == expected, f"in {page}, change\n{found[0]}\nto\n{expected}"
-
-
-# Not of measurements, but of constants in the code, and of what to expect on the reader's machine.
-ELSEWHERE = {"doc/architecture.md", "examples/README.rst"}
+# Constants in the code, what to expect on the reader's machine, and what write_readme.py writes
+ELSEWHERE = {"doc/architecture.md", "examples/README.rst", "README.md"}
 PAGES = sorted({page.relative_to(ROOT).as_posix() for page in written_pages()} - ELSEWHERE)
 
 
+@pytest.fixture(scope="module")
+def figures():
+    """The module that reads them for the pages."""
+    pytest.importorskip("sphinx")
+    sys.path.insert(0, str(EXTENSIONS))
+    yield module_at(EXTENSIONS / "figures.py")
+    sys.path.remove(str(EXTENSIONS))
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_no_other_sentence_has_a_speed(page):
-    text = text_of(page)
-    for its_page, sentence, *_ in SENTENCES:
-        if its_page == page:
-            text = re.sub(pattern_of(sentence), "", text)
+def test_no_speed_is_typed(page):
+    text = re.sub(
+        r":figure:`.*?`|^( *)\.\. figures::\n\n(?:(?:\1   .*)?\n)+", "", (ROOT / page).read_text(), flags=re.M
+    )
+    text = " ".join(text.split())
     found = [text[max(m.start() - 60, 0) : m.end()] for m in SPEED.finditer(text)]
-    assert not found, f"{page} has speeds that no table gives; add the sentences to SENTENCES: {found}"
+    assert not found, f"{page} has typed speeds, which :figure: should read from doc/benchmarks/: {found}"
 
 
-def test_every_estimator_is_among_those_to_choose_from_with_a_measurement():
-    """In the table of the page, or in what the page says of it."""
-    page = "doc/guide/choose.rst"
-    in_table = {row["model"] for row in rows("pages/choose")}
-    terms = re.findall(r"^:class:`~sktopic\.\w+\.(\w+)`.*\n((?:    .*\n)+)", (ROOT / page).read_text(), re.M)
+def test_a_figure_that_is_not_there_is_an_error(figures):
+    names = {"share": figures.table("coherence.k", "topics")["share of a top word"]}
+    assert figures.shown("share[5]:.1f", names) == "0.3"
+    for expression in ("share[6]", "other", "float('nan')"):
+        with pytest.raises((LookupError, NameError, ValueError)):
+            figures.shown(expression, names)
+    for name in ("coherence.none", "none"):
+        with pytest.raises(LookupError):
+            figures.rows(name)
+    with pytest.raises(LookupError):
+        figures.rows("coherence.k", topics="6")
+
+
+def test_results_are_written_and_read_as_they_are(figures, tmp_path):
+    results = sys.modules["_results"]
+    tables = {"main": [{"a": "1", "b": "2, 3"}], "others": [{"c": "x", "b": "y"}, {"c": "", "b": "z"}]}
+    results.write_tables(tmp_path / "study.csv", tables)
+    assert results.read_tables(tmp_path / "study.csv") == tables
+    assert results.read_tables(tmp_path / "none.csv") == {}
+
+
+@pytest.mark.parametrize(
+    ("mean", "low", "high", "text"),
+    [
+        ("0.0163", "0.0012", "0.0314", "0.016 (0.001 to 0.031)"),
+        ("0.0163", "-0.0337", "0.0663", "0.02 (-0.03 to 0.07)"),
+        ("-12.3", "-40.1", "15.5", "-12 (-40 to 16)"),
+        ("0.0163", "", "", "0.02"),
+        ("", "", "", "\N{EN DASH}"),
+    ],
+)
+def test_a_mean_has_the_digits_that_its_interval_supports(mean, low, high, text, figures):
+    assert figures.KNOWN["supported"](mean, low, high) == text
+
+
+def test_thousands_are_written_out(figures):
+    cells = {"1.599e+06": "1,600,000", "97960": "98,000", "0.0512": "0.051", "8.0": "8.0", "-": "\N{EN DASH}"}
+    assert {cell: figures.KNOWN["significant"](cell) for cell in cells} == cells
+    assert figures.KNOWN["change"]("-0.0004") == "0.00"
+
+
+def test_every_estimator_is_among_those_to_choose_from_with_a_measurement(figures):
+    """In the table of the page, or in what the page says of it: figures, or that there are none yet."""
+    text = (ROOT / "doc" / "guide" / "choose.rst").read_text()
+    terms = re.findall(r"^:class:`~sktopic\.\w+\.(\w+)`.*\n((?:    .*\n)+)", text, re.M)
     assert {name for name, _ in terms} == {name for name in dir(sktopic) if name.endswith(("LDA", "HDP"))}
-    patterns = [pattern_of(sentence) for its_page, sentence, *_ in SENTENCES if its_page == page]
+    measured = {row["model"] for name in ("peers.family", "hdp_models") for row in figures.rows(name)}
     for name, definition in terms:
-        assert name in in_table or any(
-            re.search(pattern, " ".join(definition.split()) + " ") for pattern in patterns
-        ), name
+        assert name in measured or re.search(":figure:|not measured yet", definition), name
 
 
 def test_the_chart_of_estimators_is_that_of_its_script():
     pictures = ROOT / "doc" / "pictures"
-    spec = importlib.util.spec_from_file_location("draw", pictures / "draw.py")
-    draw = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(draw)
+    draw = module_at(pictures / "draw.py")
     assert (pictures / "choose.svg").read_text(encoding="utf-8") == draw.chart(), (
         "run doc/pictures/draw.py choose"
     )
@@ -112,27 +124,22 @@ def test_the_front_page_promises_what_the_readme_does():
     ]
 
 
-def test_the_front_page_compares_libraries_as_the_readme_does():
-    lines = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| ")]
-    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    of_readme = [row for row in table if len(row) == 6]
-    page = (ROOT / "doc" / "index.rst").read_text()
-    of_page = re.search(r"\.\. csv-table::\n(?:   :.*\n)+\n((?:   .*\n)+)", page)[1]
-    assert [*csv.reader(map(str.strip, of_page.splitlines()), skipinitialspace=True)] == of_readme
+def test_the_readme_compares_libraries_with_the_figures_of_the_front_page(figures):
+    written = module_at(ROOT / "doc" / "write_readme.py").readme()
+    assert written == (ROOT / "README.md").read_text(), "run python doc/write_readme.py"
 
 
-def test_the_draws_take_most_of_the_time_up_to_some_hundred_topics():
-    """As "Cost per token" says in doc/research/benchmarks.rst, where the tables are included."""
-    for row in rows("cost_parts"):
-        draws, moving = float(row["draws, ms"]), float(row["rows, ms"]) + float(row["adding, ms"])
-        if int(row["topics"]) != 1000:  # where it turns
-            assert (draws > moving) == (int(row["topics"]) < 1000), row
-    of_vocabularies = [float(row["training, ns a token"]) for row in rows("cost", "drawn")]
-    assert max(of_vocabularies) < 2 * min(of_vocabularies), "the size of the vocabulary does matter"
+def test_the_draws_take_most_of_the_time_up_to_some_hundred_topics(figures):
+    """As "Cost per token" says in doc/research/benchmarks.rst."""
+    parts = figures.table("cost.parts", "topics")
+    more_draws = parts["draws, ms"] > parts["rows, ms"] + parts["adding, ms"]
+    assert more_draws[parts.index < 1000].all() and not more_draws[parts.index > 1000].any()
+    by_words = figures.table("cost", "documents")["training, ns a token"]["drawn"]
+    assert by_words.max() < 2 * by_words.min(), "the size of the vocabulary does matter"
 
 
-def test_the_page_of_platforms_says_what_each_state_means():
-    states = {row["state"] for row in rows("platforms")}
-    assert states <= set(re.findall(r"\*\*(\w+)\*\*", text_of("doc/research/platforms.rst")))
-    for row in rows("platforms"):
+def test_the_page_of_platforms_says_what_each_state_means(figures):
+    page = (ROOT / "doc" / "research" / "platforms.rst").read_text()
+    for row in figures.rows("platforms"):
+        assert f"**{row['state']}**" in page
         assert re.fullmatch(r"20\d\d-\d\d-\d\d", row["date"]) or row["state"] == "configured", row

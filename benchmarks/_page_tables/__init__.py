@@ -1,1 +1,0 @@
-"""The short tables of the pages: each module has TABLES, from a name to what returns head and rows."""
