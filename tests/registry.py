@@ -14,6 +14,7 @@ import pytest
 from sklearn.base import clone
 
 import sktopic
+from sktopic._estimators._lanes import check_lanes
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
 from sktopic._estimators._sampler_estimator import SamplerEstimator
 from sktopic._runtime._compat import Interval, StrOptions, make_constraint
@@ -40,7 +41,7 @@ VARIANTS = {
     "StreamingVariationalLDA": [{"prior_update": "gradient", "doc_topic_prior": "auto-symmetric"}],
     "OnlineOPELDA": [{"bernoulli_p": 0.3, "doc_topic_prior": 1.5}],
     "CollapsedGibbsLDA": [
-        {"n_shards": 2, "doc_topic_prior": "auto", "topic_word_prior": "auto", "prior_interval": 1},
+        {"n_shards": 2, "doc_topic_prior": "auto", "topic_word_prior": "auto", "prior_interval": 1}
     ],
     "MomentMatchingLDA": [
         {"second_moment": "first", "shuffle": "corpus"},
@@ -243,7 +244,11 @@ def is_unsmoothed(estimator):
 
 
 def has_lanes(estimator):
-    return is_minibatch(estimator) and estimator._check_lanes is not None
+    try:
+        check_lanes(estimator)
+    except ValueError:
+        return False
+    return True
 
 
 def takes_weights(estimator):

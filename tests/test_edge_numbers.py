@@ -11,10 +11,10 @@ from sktopic.exceptions import CountsWarning
 from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
 from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA, SinglePassLDA
 
-NAMES = [name for name in sktopic.__all__ if hasattr(getattr(sktopic, name), "partial_fit")]
+from .registry import CLASSES
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", CLASSES)
 def test_bool_is_not_a_number(name):
     estimator = getattr(sktopic, name)()
     for parameter, constraints in estimator._parameter_constraints.items():
@@ -26,7 +26,7 @@ def test_bool_is_not_a_number(name):
                 changed.fit([[1, 2], [3, 4]])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", CLASSES)
 def test_integers_of_any_size_are_read_or_refused(name):
     """Small ones wrap around, where sizes are computed from them; large ones become no float."""
     cls = getattr(sktopic, name)
