@@ -93,15 +93,6 @@ def test_parameters_and_defaults_are_those_of_the_signature(name):
     assert list(stated) == list(parameters)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_constructor_only_keeps_its_arguments(name):
-    """As scikit-learn wants it: one assignment for each parameter, in their order."""
-    cls = getattr(sktopic, name)
-    assignments = inspect.getsource(cls.__init__).split("):\n")[1].split()
-    expected = [word for key in inspect.signature(cls).parameters for word in (f"self.{key}", "=", key)]
-    assert assignments == expected
-
-
 def public_functions():
     """Public methods of the estimators that are this library's own, and the functions beside them."""
     for name in NAMES:
@@ -157,19 +148,3 @@ def test_docstrings_name_pages_of_the_guide_by_their_titles():
     lines = ['Read more on the guide page "Look', 'at topics".']
     extension.link_guide_pages(SimpleNamespace(srcdir=ROOT / "doc"), "class", "name", None, None, lines)
     assert lines == ["Read more on the guide page :doc:`Look at topics </guide/inspection>`."]
-
-
-def printed(annotation):
-    return "" if annotation is inspect.Signature.empty else inspect.formatannotation(annotation)
-
-
-def test_help_shows_signatures_that_a_reader_takes_in():
-    """Types are named: ``ArrayLike`` alone is 300 characters when it is spelled out."""
-    functions = [parameters.values[0] for parameters in public_functions()]
-    constructors = [getattr(sktopic, name) for name in NAMES]
-    for function in functions + constructors:
-        signature = inspect.signature(function)
-        kinds = [printed(each.annotation) for each in signature.parameters.values()]
-        assert max(map(len, [*kinds, printed(signature.return_annotation)])) <= 80, function.__qualname__
-    methods = [function for function in functions if "." in function.__qualname__]
-    assert max(len(str(inspect.signature(method))) for method in methods) <= 160

@@ -327,21 +327,12 @@ MISTAKES = {
         r"vectorizer\.transform\(X\).*the pipeline",
     ),
     "counts for a pipeline": (lambda: top_documents(PIPELINE, COUNTS), r"takes texts.*pipeline\[-1\]"),
-    "texts as names": (
-        lambda: explore(PIPELINE[-1], COUNTS, TEXTS),
-        "words of the columns, get",
-    ),
+    "texts as names": (lambda: explore(PIPELINE[-1], COUNTS, TEXTS), "words of the columns, get"),
     "a classifier at the end": (lambda: top_words(CLASSIFIER), r"MultinomialNB.*pipeline\[:-1\]"),
     "a path for a model": (lambda: top_words("topics.zip"), r"is a str.*sktopic\.load\(path\)"),
     "a pipeline to load": (lambda: sktopic.load(PIPELINE), "path is a Pipeline.*path of a file"),
-    "a lane of a pipeline": (
-        lambda: local_update(PIPELINE, TEXTS, lane=0),
-        r"give .*pipeline\[-1\]",
-    ),
-    "texts to start from": (
-        lambda: document_components(TEXTS, 2),
-        "X has texts.*expects counts",
-    ),
+    "a lane of a pipeline": (lambda: local_update(PIPELINE, TEXTS, lane=0), r"give .*pipeline\[-1\]"),
+    "texts to start from": (lambda: document_components(TEXTS, 2), "X has texts.*expects counts"),
     "no documents": (lambda: explore(PIPELINE), r"explore\(\): missing.*'X'"),
     "models one by one": (lambda: stability(PIPELINE, PIPELINE), r"stability\(\): too many"),
 }

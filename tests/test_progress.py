@@ -16,7 +16,6 @@ from tqdm.auto import tqdm
 from sktopic import DirectAssignmentHDP, OnlineEMLDA
 from sktopic._runtime import _progress
 from sktopic._runtime._progress import Progress
-from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_bars
 
 from .registry import LOOPS, call, each, is_sampler, methods_with_data, new
@@ -149,16 +148,6 @@ def test_training_goes_on_after_its_stream_is_closed(closed_at, terminal):
     with progress or Progress("fit", 2) as progress:
         progress.advance(2)
     assert not tqdm._instances
-
-
-def test_a_progress_bar_of_scikit_learn_is_not_disturbed(capsys):
-    callback = pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
-    model = OnlineEMLDA(verbose=1)
-    model._skl_callbacks = [object.__new__(callback.ProgressBar)]
-    with FitMonitor(model) as monitor:
-        monitor.begin(10)
-        monitor.after_update(10)
-    assert not capsys.readouterr().err
 
 
 PROGRAM = """

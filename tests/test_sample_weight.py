@@ -24,11 +24,7 @@ from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._training._minibatches import VALIDATION_KEY, counts_of_batch
 from sktopic.datasets import make_lda_documents
-from sktopic.lda import (
-    OnlineCVB0LDA,
-    OnlineEMLDA,
-    OnlineVariationalLDA,
-)
+from sktopic.lda import OnlineCVB0LDA, OnlineEMLDA, OnlineVariationalLDA
 
 from .conftest import assert_same_state, next_update, state
 from .registry import defaults, each, new, takes_weights, variants
@@ -56,7 +52,8 @@ WEIGHTS = np.where(TIMES > 0, RNG.gamma(1.0, 1.0, X.shape[0]), 0.0)
 SOME = TIMES > 0
 
 
-@each(variants(takes_weights))
+# Which of two starts is "better" may hang on rounding.
+@each(variants(lambda each: takes_weights(each) and getattr(each, "document_start", None) != "better"))
 @pytest.mark.parametrize("max_iter", [1, 5])
 def test_integer_weights_are_repeated_documents(estimator, max_iter):
     """In batches of all documents: draws, priors, births, moves and all."""

@@ -19,15 +19,10 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, T
 from sklearn.pipeline import make_pipeline
 
 import sktopic
-from sktopic._documents import _feature_names
 from sktopic._estimators import _concurrency, _vocabulary
 from sktopic.datasets import make_bars, save_corpus
 from sktopic.features import align_features, grow_vocabulary
-from sktopic.lda import (
-    CollapsedGibbsLDA,
-    LangevinLDA,
-    OnlineEMLDA,
-)
+from sktopic.lda import LangevinLDA, OnlineEMLDA
 from sktopic.metrics import document_completion
 from sktopic.moment_matching import DegenerateDirichletLDA
 
@@ -144,14 +139,6 @@ def test_names_are_needed_where_there_were_names():
         model.transform(frame.assign(newer=0, new=1))
 
 
-def test_messages_about_new_columns_say_how_to_add_words():
-    frame = pd.DataFrame(X.toarray(), columns=NAMES)
-    for known, wide in [(X, wider(X)), (frame, frame.assign(new=1))]:
-        model = OnlineEMLDA(n_components=3, random_state=0).fit(known)
-        with pytest.raises(ValueError, match=r"add_features, sktopic\.features\.grow_vocabulary\.$"):
-            model.partial_fit(wide)
-
-
 def test_number_is_needed_where_there_were_no_names():
     model = OnlineEMLDA(n_components=3, random_state=0)
     with pytest.raises(NotFittedError):
@@ -226,21 +213,6 @@ def test_names_of_a_corpus_are_those_of_the_model(estimator, tmp_path):
     assert fingerprint(vars(model)) == before
     assert model.fit(other).feature_names_in_.tolist() == NAMES[::-1]
     assert not hasattr(model.fit(plain), "feature_names_in_")
-
-
-def test_corpus_with_repeated_words_is_refused(monkeypatch, tmp_path):
-    """Earlier versions wrote such files."""
-    with monkeypatch.context() as patch:
-        patch.setattr(_feature_names, "check_distinct", lambda *_: None)
-        corpus = save_corpus(tmp_path / "repeated", X, feature_names=[*NAMES[:-1], "word 3"])
-    for estimator in (OnlineEMLDA(n_components=3), CollapsedGibbsLDA(n_components=3)):
-        for train in (estimator.fit, estimator.partial_fit):
-            with pytest.raises(ValueError, match=r"feature_names of the corpus is invalid: .*: 'word 3'"):
-                train(corpus)
-            assert not hasattr(estimator, "n_features_in_")
-    with pytest.raises(ValueError, match="feature_names is invalid: must be distinct"):
-        save_corpus(tmp_path / "copy", corpus)
-    OnlineEMLDA(n_components=3).fit(save_corpus(tmp_path / "copy", corpus, NAMES))
 
 
 def test_words_are_named_and_nothing_else_changes(model):
@@ -345,18 +317,8 @@ def test_only_texts_that_can_be_counted_are_taken():
         (pipeline_of(), "the comet", TypeError, "texts='the comet' is invalid: must be an iterable of texts"),
         (pipeline_of(), [], ValueError, "texts is invalid: must have at least one text"),
         (pipeline_of(), None, TypeError, "texts=None is invalid: must be an iterable of texts"),
-        (
-            pipeline_of(),
-            [*MORE, np.nan],
-            ValueError,
-            "texts has nan at number 4, .* np.nan is an invalid",
-        ),
-        (
-            pipeline_of(),
-            ["moon", None],
-            ValueError,
-            "texts has None at number 1, which is invalid: must",
-        ),
+        (pipeline_of(), [*MORE, np.nan], ValueError, "texts has nan at number 4, .* np.nan is an invalid"),
+        (pipeline_of(), ["moon", None], ValueError, "texts has None at number 1, which is invalid: must"),
         (pipeline_of(CountVectorizer(max_features=2)), MORE, ValueError, "max_features=2 of the vectorizer"),
         (pipeline_of(CountVectorizer(max_df=0.6)), ["comet"], ValueError, "min_df=1 is invalid: .* most 0.6"),
         (pipeline_of(CountVectorizer(analyzer=list), [["a"]] * 9), [["a", 3]], TypeError, "returns 3"),
