@@ -92,6 +92,7 @@ BAD_MATRICES = {
     "columns before its shape": (with_column(-5), "X has column indices from -5 to 3"),
     "negative": (with_value(-1), "Negative values in data"),
     "negative sparse": (sp.csr_array(with_value(-1)), "Negative values in data"),
+    "negative bytes": (sp.csr_array(with_value(-1).astype(np.int8)), "Negative values in data"),
     "NaN": (with_value(np.nan), "X contains NaN; .* expects counts of words"),
     "NaN sparse": (sp.csr_array(with_value(np.nan)), "contains NaN"),
     "infinite": (with_value(np.inf), "contains infinity"),

@@ -152,6 +152,7 @@ def test_number_of_topics_is_inferred_up_to_the_one_given(estimator):
     assert 1 < model.fit(X).n_components_ < 20
 
 
+@pytest.mark.slow
 @each(defaults(is_unbounded))
 def test_number_of_topics_is_inferred_from_a_start_at_either_side(estimator):
     """One topic becomes several, and of forty most vanish, but where topics are only born."""

@@ -213,6 +213,10 @@ def test_a_hundred_words_per_topic_are_needed():
     (message,) = warnings_of(OnlineEMLDA(random_state=0).fit, np.eye(999, dtype=int))
     assert "max_iter" not in message
     assert not warnings_of(OnlineEMLDA(random_state=0).fit, np.eye(1000, dtype=int))
+    for name, words in (("text", "1 word"), ("all my texts", "3 words")):  # the columns of a frame
+        (message,) = warnings_of(make_pipeline(CountVectorizer(), OnlineEMLDA()).fit, {name: TEXTS})
+        assert f"1 document of {words} in all" in message
+        assert message.endswith("Did you pass a DataFrame instead of its column of texts?")
     assert not warnings_of(OnlineEMLDA(1).fit, [[1, 2]])  # of a single topic there is nothing to tell
 
 
@@ -368,3 +372,13 @@ def test_search_ranks_last_what_leaves_no_words(scoring):
         warnings.simplefilter("ignore", CountsWarning)
         search = GridSearchCV(pipeline, grid, cv=2, scoring=scoring).fit(TEXTS)
     assert search.cv_results_["rank_test_score"].tolist() == [2, 1]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_early_stopping_without_words_to_score_makes_all_passes():
+    """Of two documents one is held out: the empty one, for some seed."""
+    X = sp.vstack([COUNTS[0], sp.csr_array((1, COUNTS.shape[1]))])
+    settings = {"early_stopping": True, "n_iter_no_change": 1, "max_iter": 6}
+    models = [OnlineEMLDA(1, random_state=seed, **settings).fit(X) for seed in range(8)]
+    passes = [model.n_iter_ for model in models if np.isnan(model.validation_scores_).all()]
+    assert passes and set(passes) == {6}

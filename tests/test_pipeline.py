@@ -145,13 +145,6 @@ def test_grid_search_over_a_pipeline_that_counts(texts, scoring):
     assert search.score(texts[2]) == scoring(search.best_estimator_, texts[2])
 
 
-def test_grid_search_in_processes_gives_the_same_scores(bars):
-    grid = {"n_components": [2, 8]}
-    one = GridSearchCV(make_model(), grid, cv=2).fit(bars.data)
-    two = GridSearchCV(make_model(), grid, cv=2, n_jobs=2).fit(bars.data)
-    assert_array_equal(two.cv_results_["mean_test_score"], one.cv_results_["mean_test_score"])
-
-
 def test_topics_beside_columns_of_numbers(texts):
     """The names of topics are those of columns, also for a classifier that is trained already."""
     pandas = pytest.importorskip("pandas")

@@ -163,5 +163,6 @@ multiprocessing.set_start_method("spawn")
 """
 
 
+@pytest.mark.slow
 def test_a_bar_costs_nothing_unless_shown_and_leaves_multiprocessing_alone():
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, capture_output=True)
