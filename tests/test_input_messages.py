@@ -273,6 +273,9 @@ def test_embeddings_are_warned_of(estimator):
         (message,) = warnings_of(new(estimator, n_components=2).fit, X)
         assert message.startswith("Most entries of X are fractions from 0 to 1, as those of embeddings")
         assert type(estimator).__name__ in message and "CountVectorizer" in message
+    shares = embeddings / embeddings.sum(axis=1, keepdims=True)  # for which one warning is enough
+    (message,) = warnings_of(new(estimator, n_components=2).fit, shares)
+    assert "rows have sum 1" in message
     for X in (
         embeddings > 0.5,  # which words are in a document
         30 * embeddings,
