@@ -67,7 +67,7 @@ def document_components(
     if not _is_number(share, Real) or not 0.0 <= share <= 1.0:
         raise ValueError(f"share={share!r}: a number from 0 to 1 is allowed.")
     with explaining(X, "document_components"):
-        X = check_array(check_sparse_structure(X), accept_sparse="csr", dtype=np.float64)
+        X = check_array(check_sparse_structure(X), accept_sparse="csr", dtype=np.float64, input_name="X")
     X = as_documents(X)
     check_counts(X, "document_components")
     counts = canonical_counts(X)

@@ -21,24 +21,17 @@ from sktopic._estimators._topic_model import TopicModel
 from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_bars
-from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP
 from sktopic.inspection import name_topics
-from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, StreamingVariationalLDA
+from sktopic.lda import OnlineEMLDA, StreamingVariationalLDA
 from sktopic.metrics import document_completion
-from sktopic.moment_matching import MomentMatchingLDA
 
 from .conftest import assert_same_state, state
+from .registry import LOOPS, new
 
 X = make_bars(60, random_state=0).data
 MORE = make_bars(30, random_state=1).data
-# One of each training loop, and one whose statistics are changed in place batch by batch.
-ESTIMATORS = [
-    OnlineEMLDA(n_components=4, batch_size=10, random_state=0),
-    DirectAssignmentHDP(n_components=4, batch_size=30, max_iter=2, random_state=0),
-    CollapsedGibbsLDA(n_components=4, max_iter=5, random_state=0),
-    CollapsedGibbsHDP(n_components=4, max_iter=5, random_state=0),
-    MomentMatchingLDA(n_components=4, random_state=0),
-]
+# One of each training loop
+ESTIMATORS = [new(each, batch_size=10, max_iter=5) for each in LOOPS]
 every_loop = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
 WAIT = 30  # seconds, after which a test that hangs fails
 

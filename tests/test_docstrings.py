@@ -9,7 +9,9 @@ import pytest
 
 import sktopic
 
-NAMES = [name for name in sktopic.__all__ if hasattr(getattr(sktopic, name), "partial_fit")]
+from .registry import CLASSES
+
+NAMES = list(CLASSES)
 ENTRY = re.compile(r"(?P<names>\w[\w, ]*) : (?P<kind>.*?)(?:,? default=(?P<default>.*))?")
 
 # What an estimator says in words of its own, where others of its kind say something else: the parameter does
@@ -87,15 +89,6 @@ def test_parameters_and_defaults_are_those_of_the_signature(name):
     }
     assert stated == {key: parameter.default for key, parameter in parameters.items()}
     assert list(stated) == list(parameters)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_constructor_only_keeps_its_arguments(name):
-    """As scikit-learn wants it: one assignment for each parameter, in their order."""
-    cls = getattr(sktopic, name)
-    assignments = inspect.getsource(cls.__init__).split("):\n")[1].split()
-    expected = [word for key in inspect.signature(cls).parameters for word in (f"self.{key}", "=", key)]
-    assert assignments == expected
 
 
 def public_functions():

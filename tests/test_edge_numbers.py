@@ -11,12 +11,10 @@ from sktopic.exceptions import CountsWarning
 from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
 from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA, SinglePassLDA
 
-for_each_estimator = pytest.mark.parametrize(
-    "name", [name for name in sktopic.__all__ if hasattr(getattr(sktopic, name), "partial_fit")]
-)
+from .registry import CLASSES
 
 
-@for_each_estimator
+@pytest.mark.parametrize("name", CLASSES)
 def test_bool_is_not_a_number(name):
     estimator = getattr(sktopic, name)()
     for parameter, constraints in estimator._parameter_constraints.items():
@@ -28,7 +26,7 @@ def test_bool_is_not_a_number(name):
                 changed.fit([[1, 2], [3, 4]])
 
 
-@for_each_estimator
+@pytest.mark.parametrize("name", CLASSES)
 def test_integers_of_any_size_are_read_or_refused(name):
     """Small ones wrap around, where sizes are computed from them; large ones become no float."""
     cls = getattr(sktopic, name)

@@ -31,14 +31,12 @@ from sktopic.lda import (
 from sktopic.lda._collapsed_method import CollapsedLDA
 
 from .conftest import fingerprint, quick, words_of
+from .registry import CLASSES
 
 BARS = make_bars(60, random_state=0)
 X, MORE = BARS.data, make_bars(60, random_state=1).data
-ESTIMATORS = [
-    getattr(sktopic, name)(n_components=6, random_state=0)
-    for name in sktopic.__all__
-    if hasattr(getattr(sktopic, name), "merge_topics")
-]
+EDITABLE = [kind for kind in CLASSES.values() if hasattr(kind, "merge_topics")]
+ESTIMATORS = [kind(n_components=6, random_state=0) for kind in EDITABLE]
 
 
 LEARNED = {"doc_topic_prior": "auto", "topic_word_prior": "auto"}

@@ -9,19 +9,15 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import sktopic
 from sktopic._estimators._fitted_state import declared_arrays, optional_names
 from sktopic.datasets import make_bars
 from sktopic.lda import OnlineEMLDA
 
 from .conftest import all_attributes, fingerprint, set_attribute
+from .registry import CLASSES
 
 X = make_bars(30, random_state=0).data
-ESTIMATORS = [
-    getattr(sktopic, name)(n_components=3, random_state=0)
-    for name in sktopic.__all__
-    if hasattr(getattr(sktopic, name), "partial_fit")
-]
+ESTIMATORS = [kind(n_components=3, random_state=0) for kind in CLASSES.values()]
 DAMAGES = {
     "shorter": lambda array: array[:-1].copy() if len(array) else np.zeros((1, *array.shape[1:])),
     "longer": lambda array: np.concatenate([array, array[-1:], array[-1:]]) if len(array) else array[None],

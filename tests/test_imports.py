@@ -1,5 +1,6 @@
 """What an import brings, and when."""
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -8,16 +9,32 @@ import pytest
 
 import sktopic
 
+ONE_BY_ONE = """
+import os, sys, traceback
+import sklearn.decomposition, sklearn.pipeline, sklearn.model_selection, scipy.stats, sktopic
 
-@pytest.mark.parametrize("name", sktopic._MODULES)
-def test_modules_are_imported_when_they_are_asked_for(name):
-    program = (
-        f"import sys, sktopic; assert 'sktopic.{name}' not in sys.modules; assert '{name}' in dir(sktopic); "
-        f"assert sktopic.{name}.__name__ == 'sktopic.{name}'"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
+for name in sktopic._MODULES:
+    assert f"sktopic.{name}" not in sys.modules and name in dir(sktopic), name
+    child = os.fork()
+    if not child:
+        try:
+            assert getattr(sktopic, name).__name__ == f"sktopic.{name}"
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0, name
+"""
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_each_module_is_imported_when_it_is_asked_for_and_can_be_the_first():
+    """In forks of a process that has imported the libraries that they need, which takes most of the time."""
+    subprocess.run([sys.executable, "-c", ONE_BY_ONE], check=True)
+
+
+@pytest.mark.slow
 def test_import_takes_little_longer_than_that_of_scikit_learn():
     """It brings no package but those that scikit-learn needs anyway, and of its own modules not many.
 
@@ -35,9 +52,9 @@ def test_import_takes_little_longer_than_that_of_scikit_learn():
     assert packages - sys.stdlib_module_names <= needed
 
 
-@pytest.mark.parametrize("name", sktopic.__all__)
-def test_names_are_there(name):
-    assert getattr(sktopic, name).__name__ == (f"sktopic.{name}" if name in sktopic._MODULES else name)
+def test_names_are_there():
+    for name in sktopic.__all__:
+        assert getattr(sktopic, name).__name__ == (f"sktopic.{name}" if name in sktopic._MODULES else name)
 
 
 @pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this interpreter has the GIL")
@@ -69,6 +86,7 @@ except RuntimeError as error:
 """
 
 
+@pytest.mark.slow
 def test_all_works_where_python_removes_docstrings():
     """But for the corpus of docstrings, which says so instead of being smaller."""
     program = [sys.executable, "-OO", "-c", WITHOUT_DOCSTRINGS]

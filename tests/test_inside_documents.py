@@ -16,22 +16,25 @@ from sktopic.lda import OnlineCVB0LDA, OnlineEMLDA, OnlineOPELDA, OnlineVariatio
 
 from .kernels.tools import TINY, TINY_COUNTS, TINY_TOKENS, assert_within
 from .reference.enumeration import Enumeration
-from .test_common import CLASSES, EMPTY, HELD_OUT, SPARSE, X, every_class, fitted, new
+from .registry import defaults, each, is_filter, new
+from .test_common import EMPTY, HELD_OUT, SPARSE, X, every_class, fitted
 
-GIBBS = [estimator for estimator in CLASSES if hasattr(estimator, "transform_sweeps")]
-WITHOUT_POSTERIOR = [
-    estimator
-    for estimator in CLASSES
-    if isinstance(estimator, (OnlineOPELDA, OnlineCVB0LDA, OnlineVariationalHDP))
-]
-# Those whose words have the proportions times the topics, normalized.
-PLAIN = [
-    estimator
-    for estimator in CLASSES
-    if isinstance(estimator, (OnlineOPELDA, OnlineCVB0LDA)) or "moment_matching" in type(estimator).__module__
-]
+FIRST = defaults()[0]
 VARIATIONAL = [OnlineEMLDA(inference="variational"), OnlineVariationalLDA()]
 DOCUMENT = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+
+
+def is_sampled(estimator):
+    return hasattr(estimator, "transform_sweeps")
+
+
+def has_posterior(estimator):
+    return estimator._no_posterior is None
+
+
+def is_plain(estimator):
+    """Whether words have the proportions times the topics, normalized."""
+    return is_filter(estimator) or isinstance(estimator, (OnlineOPELDA, OnlineCVB0LDA))
 
 
 def all_probabilities(model, X):
@@ -50,7 +53,7 @@ def normalized(weights):
 # Which probabilities these are
 
 
-@pytest.mark.parametrize("estimator", GIBBS, ids=repr)
+@each(defaults(is_sampled))
 def test_sampled_topics_of_words_add_up_to_the_proportions(estimator):
     model = fitted(estimator)
     theta = np.tile(model.doc_topic_prior_, (X.shape[0], 1))
@@ -58,7 +61,7 @@ def test_sampled_topics_of_words_add_up_to_the_proportions(estimator):
     assert_allclose(normalized(theta), model.transform(X), atol=1e-6)
 
 
-@pytest.mark.parametrize("estimator", PLAIN, ids=repr)
+@each(defaults(is_plain))
 def test_topics_of_words_are_proportions_times_topics(estimator):
     model = fitted(estimator)
     expected = normalized(model.transform(X)[DOCUMENT] * model.components_.T[X.indices])
@@ -132,16 +135,14 @@ def test_draws_of_a_chain_have_the_exact_moments():
     assert_within(theta[:, :, None] * theta[:, None, :], exact.second_moments(), 4)
 
 
-@pytest.mark.parametrize(
-    "estimator", [e for e in CLASSES if e not in GIBBS and e not in WITHOUT_POSTERIOR], ids=repr
-)
+@each(defaults(lambda estimator: has_posterior(estimator) and not is_sampled(estimator)))
 def test_draws_have_the_moments_of_the_dirichlet_of_the_document(estimator):
     model = fitted(estimator)
     theta, mean = model.sample_proportions(X[:5], 4000), model.transform(X[:5])
     total = (model.doc_topic_prior_.sum() + X[:5].sum(axis=1))[:, None]
     for draws, its_mean, its_total in zip(theta, mean, total):
         assert_within(draws, its_mean, 4)
-        if "moment_matching" not in type(model).__module__:  # which count tokens of doubtful topics for less
+        if not is_filter(model):  # which count tokens of doubtful topics for less
             assert_within((draws - its_mean) ** 2, its_mean * (1 - its_mean) / (its_total + 1), 5)
 
 
@@ -163,7 +164,7 @@ def test_answers_depend_on_the_document_alone(estimator):
     assert [rows.start for rows, _, _ in blocks] == list(range(0, X.shape[0], 7))
     assert_array_equal(np.concatenate([block for _, block, _ in blocks]), topics)
     assert_array_equal(np.concatenate([block for _, _, block in blocks]), probabilities)
-    if estimator not in WITHOUT_POSTERIOR:
+    if has_posterior(estimator):
         theta = model.sample_proportions(X, 3)
         assert_allclose(theta.sum(axis=2), 1.0, rtol=1e-12)
         assert_array_equal(theta, np.concatenate([model.sample_proportions(row, 3) for row in rows]))
@@ -172,7 +173,7 @@ def test_answers_depend_on_the_document_alone(estimator):
 
 
 def test_answers_depend_neither_on_groups_nor_on_which_cells_are_together(monkeypatch):
-    model = fitted(CLASSES[0])
+    model = fitted(FIRST)
     topics, probabilities = model.word_topics(X)
     monkeypatch.setattr("sktopic._inference._prediction.MOST_WEIGHTS", 50)
     assert_array_equal(model.word_topics(X)[0], topics)
@@ -183,7 +184,7 @@ def test_answers_depend_neither_on_groups_nor_on_which_cells_are_together(monkey
 
 @pytest.mark.parametrize("container", SPARSE)
 def test_topics_are_in_the_order_of_the_entries(container):
-    model = fitted(CLASSES[0])
+    model = fitted(FIRST)
     given = SPARSE[container](X)
     topics, probabilities = model.word_topics(given)
     assert_array_equal(model.sample_proportions(given, 2), model.sample_proportions(X, 2))
@@ -200,21 +201,11 @@ def test_topics_are_in_the_order_of_the_entries(container):
             assert_array_equal(probabilities[i], expected[row[i], entries.indices[i]][1])
 
 
-def test_dense_counts_and_single_precision():
-    model = fitted(CLASSES[0])
-    topics, probabilities = model.word_topics(X)
-    assert (topics.dtype, probabilities.dtype) == (np.int32, np.float64)
-    assert_array_equal(model.word_topics(X.toarray())[1], probabilities)
-    single = model.word_topics(X.astype(np.float32))[1]
-    assert_array_equal(single, probabilities.astype(np.float32))
-    assert single.dtype == model.sample_proportions(X.astype(np.float32), 2).dtype == np.float32
-
-
 # Limits
 
 
 def test_more_topics_than_there_are_give_all_and_documents_without_words_none():
-    model = fitted(CLASSES[0])
+    model = fitted(FIRST)
     assert model.word_topics(X, 100)[0].shape == (X.nnz, 4)
     nothing = sp.csr_array((3, X.shape[1]))
     assert model.word_topics(nothing, 2)[0].shape == (0, 2)
@@ -223,7 +214,7 @@ def test_more_topics_than_there_are_give_all_and_documents_without_words_none():
     assert_within(model.sample_proportions(X[[EMPTY]], 4000)[0], model.transform(X[[EMPTY]])[0], 4)
 
 
-@pytest.mark.parametrize("estimator", WITHOUT_POSTERIOR, ids=repr)
+@each(defaults(lambda estimator: not has_posterior(estimator)))
 def test_without_a_posterior_there_is_no_method_and_the_reason_is_told(estimator):
     model = fitted(estimator)
     assert not hasattr(model, "sample_proportions")
@@ -233,7 +224,7 @@ def test_without_a_posterior_there_is_no_method_and_the_reason_is_told(estimator
 
 
 def test_parameters_are_checked():
-    model = fitted(CLASSES[0])
+    model = fitted(FIRST)
     for call in (model.word_topics, model.iter_word_topics, model.sample_proportions):
         with pytest.raises(ValueError, match="must be an int in the range"):
             call(X, 0)

@@ -4,15 +4,14 @@ from functools import partial
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn import config_context
 from sklearn.compose import make_column_transformer
-from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
-from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -98,11 +97,6 @@ def test_counts_in_the_place_of_texts_are_named(texts):
         perplexity(pipe, pipe[0].transform(train))
 
 
-def test_text_without_known_words_passes_the_pipeline(texts):
-    pipeline = make_pipeline(make_vectorizer(), make_model(8)).fit(texts[0])
-    assert_allclose(pipeline.transform(["", "xyzzy"]), 1 / 8)
-
-
 @pytest.mark.parametrize(
     "scoring",
     [None, document_completion, left_to_right, neg_perplexity_scorer],
@@ -151,49 +145,6 @@ def test_grid_search_over_a_pipeline_that_counts(texts, scoring):
     assert search.score(texts[2]) == scoring(search.best_estimator_, texts[2])
 
 
-def test_grid_search_in_processes_gives_the_same_scores(bars):
-    grid = {"n_components": [2, 8]}
-    one = GridSearchCV(make_model(), grid, cv=2).fit(bars.data)
-    two = GridSearchCV(make_model(), grid, cv=2, n_jobs=2).fit(bars.data)
-    assert_array_equal(two.cv_results_["mean_test_score"], one.cv_results_["mean_test_score"])
-
-
-def test_grid_search_over_a_pipeline_with_a_classifier(texts):
-    train, y_train, test, y_test = texts
-    pipeline = make_pipeline(make_vectorizer(), make_model(), LogisticRegression(C=10.0))
-    search = GridSearchCV(pipeline, {"onlineemlda__n_components": [1, 12]}, cv=2).fit(train, y_train)
-    assert search.best_params_ == {"onlineemlda__n_components": 12}
-    assert search.score(test, y_test) > 0.5
-
-
-def test_cross_val_score(bars):
-    scores = cross_val_score(make_model(), bars.data, cv=3)
-    assert scores.shape == (3,)
-    train, test = next(KFold(3).split(bars.data))
-    assert scores[0] == make_model().fit(bars.data[train]).score(bars.data[test])
-
-
-def test_cross_validate_with_several_metrics(bars):
-    scoring = {"completion": document_completion, "left to right": left_to_right}
-    results = cross_validate(make_model(), bars.data, scoring=scoring, cv=2, return_estimator=True)
-    for name in scoring:
-        scores = results[f"test_{name}"]
-        assert np.isfinite(scores).all() and (scores < 0).all()
-    train, test = next(KFold(2).split(bars.data))
-    assert results["test_completion"][0] == document_completion(results["estimator"][0], bars.data[test])
-    assert results["estimator"][0].n_samples_seen_ == 3 * len(train)
-
-
-def test_metrics_agree_with_scorers(bars):
-    """A metric called as a scorer gets a y, which it ignores."""
-    model = make_model().fit(bars.data)
-    y = np.zeros(240)
-    assert document_completion(model, bars.data, y) == document_completion(model, bars.data)
-    assert left_to_right(model, bars.data[:20], y[:20]) == left_to_right(model, bars.data[:20])
-    assert perplexity(model, bars.data, y) == perplexity(model, bars.data)
-    assert model.score(bars.data, y) == model.score(bars.data)
-
-
 def test_topics_beside_columns_of_numbers(texts):
     """The names of topics are those of columns, also for a classifier that is trained already."""
     pandas = pytest.importorskip("pandas")
@@ -214,33 +165,3 @@ def test_topics_beside_columns_of_numbers(texts):
     assert found.columns.tolist() == model[:-1].get_feature_names_out().tolist() == [*names, "length"]
     assert_array_equal(found[names], fitted.transform(train))
     assert model.score(table, y_train) > 0.5
-
-
-def test_feature_union_beside_another_transformer(bars):
-    union = FeatureUnion([("topics", make_model()), ("axes", TruncatedSVD(3, random_state=0))])
-    features = union.fit_transform(bars.data.astype(float))
-    assert features.shape == (240, 11)
-    assert_array_equal(features[:, :8], make_model().fit_transform(bars.data))
-    assert union.get_feature_names_out()[:2].tolist() == ["topics__onlineemlda0", "topics__onlineemlda1"]
-
-
-def test_set_output_through_a_pipeline(texts):
-    pytest.importorskip("pandas")
-    vectorizer = make_vectorizer()
-    counts = vectorizer.fit_transform(texts[0])
-    pipeline = make_pipeline(make_model(8)).set_output(transform="pandas")
-    table = pipeline.fit_transform(counts)
-    assert table.columns.tolist() == [f"onlineemlda{i}" for i in range(8)]
-    assert_allclose(table.sum(axis=1), 1.0)
-
-
-def test_stream_of_texts_by_hashing_or_counting(texts):
-    """partial_fit on chunks of a fixed vocabulary."""
-    train = texts[0]
-    vectorizer = make_vectorizer().fit(train)
-    model = make_model(8, total_samples=len(train))
-    for first in range(0, len(train), 40):
-        model.partial_fit(vectorizer.transform(train[first : first + 40]))
-    assert model.n_samples_seen_ == len(train)
-    whole = make_model(8, total_samples=len(train), max_iter=1, shuffle=False)
-    assert_array_equal(model.components_, whole.fit(vectorizer.transform(train)).components_)

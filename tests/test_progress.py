@@ -13,18 +13,12 @@ import pytest
 import scipy.sparse as sp
 from tqdm.auto import tqdm
 
-from sktopic import (
-    CollapsedGibbsHDP,
-    DegenerateDirichletLDA,
-    DirectAssignmentHDP,
-    HybridHDP,
-    OnlineEMLDA,
-    OnlineVariationalLDA,
-)
+from sktopic import DirectAssignmentHDP, OnlineEMLDA
 from sktopic._runtime import _progress
 from sktopic._runtime._progress import Progress
-from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_bars
+
+from .registry import LOOPS, call, each, is_sampler, methods_with_data, new
 
 BARS = make_bars(60, random_state=0).data
 ONE_WORD = sp.csr_array(np.ones((10_001, 1)))
@@ -91,31 +85,23 @@ def test_files_of_logs_get_a_picture_every_ten_seconds(capsys, monkeypatch):
     assert frames[-1] == "work: 100%|██████████| 1:00:00<00:00, 8.00 documents/s\n"
 
 
-@pytest.mark.parametrize("model", [OnlineEMLDA(3), OnlineVariationalLDA(3), DegenerateDirichletLDA(3)])
-def test_many_documents_are_shown_outside_fit_too(model, capsys):
-    model.set_params(random_state=0).fit(ONE_WORD[:100]).set_params(verbose=1)
-    answers = {"transform": model.transform, "score": model.score}
-    answers |= {name: getattr(model, name) for name in ("elbo", "predict_mixture") if hasattr(model, name)}
-    for name, answer in answers.items():
-        answer(ONE_WORD[:-1])
-        assert not capsys.readouterr().err
-        answer(ONE_WORD)
+@each(LOOPS)
+def test_progress_of_all_calls_is_shown_and_the_number_of_topics_where_it_moves(estimator, capsys):
+    """Outside training, of many documents alone."""
+    model, kind = new(estimator, verbose=1), type(estimator)
+    for method in (model.fit, model.partial_fit):
+        method(BARS)
         line, _ = screen(capsys.readouterr().err)
-        assert line.startswith(f"{type(model).__name__}.{name}: 100%|")
-
-
-@pytest.mark.parametrize(
-    "model",
-    [HybridHDP(8), CollapsedGibbsHDP(max_iter=3), DegenerateDirichletLDA(5)],
-    ids=type,
-)
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_number_of_topics_is_shown_where_it_moves(model, method, capsys):
-    getattr(model.set_params(verbose=1, random_state=0), method)(BARS)
-    line, _ = screen(capsys.readouterr().err)
-    assert line.startswith(type(model).__name__)
-    assert f", {model.n_components_} topics, " in line
-    assert ("sweep 3/3: 100%" in line) == hasattr(model, "log_likelihood_")
+        assert line.startswith(kind.__name__)
+        assert (f", {model.n_components_} topics, " in line) == kind._infers_number_of_topics
+        assert ("sweep 2/2: 100%" in line) == is_sampler(model)
+    model.set_params(verbose=0).fit(ONE_WORD[:100]).set_params(verbose=1)
+    for name in {"transform", "score", "elbo", "predict_mixture"} & {*methods_with_data(estimator)}:
+        call(model, name, ONE_WORD[:-1])
+        assert not capsys.readouterr().err
+        call(model, name, ONE_WORD)
+        line, _ = screen(capsys.readouterr().err)
+        assert line.startswith(f"{kind.__name__}.{name}: 100%|")
 
 
 def test_programs_without_a_console_show_nothing(monkeypatch):
@@ -164,16 +150,6 @@ def test_training_goes_on_after_its_stream_is_closed(closed_at, terminal):
     assert not tqdm._instances
 
 
-def test_a_progress_bar_of_scikit_learn_is_not_disturbed(capsys):
-    callback = pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
-    model = OnlineEMLDA(verbose=1)
-    model._skl_callbacks = [object.__new__(callback.ProgressBar)]
-    with FitMonitor(model) as monitor:
-        monitor.begin(10)
-        monitor.after_update(10)
-    assert not capsys.readouterr().err
-
-
 PROGRAM = """
 import multiprocessing, sys
 from sktopic import OnlineEMLDA
@@ -187,5 +163,6 @@ multiprocessing.set_start_method("spawn")
 """
 
 
+@pytest.mark.slow
 def test_a_bar_costs_nothing_unless_shown_and_leaves_multiprocessing_alone():
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, capture_output=True)

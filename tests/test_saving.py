@@ -23,13 +23,10 @@ from sktopic.lda import OnlineEMLDA
 from sktopic.lda._lda_state import LDAState
 
 from .conftest import fingerprint
+from .registry import CLASSES
 
 X = make_bars(30, random_state=0).data
-ESTIMATORS = [
-    getattr(sktopic, name)(n_components=3, random_state=0)
-    for name in sktopic.__all__
-    if hasattr(getattr(sktopic, name), "partial_fit")
-]
+ESTIMATORS = [kind(n_components=3, random_state=0) for kind in CLASSES.values()]
 QUICK = {"n_components": 4, "max_iter": 2, "random_state": 0}
 
 

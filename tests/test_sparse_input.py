@@ -9,14 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from sktopic._documents import _matrices
-from sktopic._documents._matrices import (
-    COUNT_TYPES,
-    DocumentReader,
-    as_documents,
-    canonical_counts,
-    check_sparse_structure,
-)
+from sktopic._documents._matrices import check_sparse_structure
 from sktopic.datasets import save_corpus
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
 from sktopic.metrics import document_completion, perplexity
@@ -87,6 +80,7 @@ print(len(cases))
 """
 
 
+@pytest.mark.slow
 def test_broken_matrices_raise_and_lose_nothing():
     done = subprocess.run([sys.executable, "-c", BROKEN], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -100,66 +94,6 @@ def test_whole_matrices_of_every_format_pass(format):
             made = make(X)
             checked = check_sparse_structure(made)
             assert type(checked) is type(made) and (checked != made).nnz == 0
-
-
-def test_entries_behind_the_last_row_are_legal():
-    X = sp.csr_array((np.ones(3), [0, 1, 2], [0, 1, 3]), shape=(2, 3))
-    X.indices, X.data = np.array([0, 1, 2, 0, 1], dtype=np.int32), np.ones(5)
-    assert check_sparse_structure(X).nnz == len(check_sparse_structure(X).data) == 3
-
-
-def test_rows_are_not_put_in_order_before_they_are_read(monkeypatch):
-    X = sp.csr_array((np.array([7, 1, 2], dtype=np.uint8), [2, 0, 0], [0, 3]), shape=(1, 3))
-    monkeypatch.setattr(_matrices, "canonical_counts", lambda X: pytest.fail("put in order"))
-    assert as_documents(X).nnz == 3
-
-
-@pytest.mark.parametrize("dtype", COUNT_TYPES, ids=lambda dtype: dtype.__name__)
-def test_canonical_counts_of_any_numbers_are_read(dtype):
-    X = sp.csr_array(np.random.default_rng(0).integers(0, 100, (9, 12)).astype(dtype))
-    assert canonical_counts(as_documents(X)).dtype == dtype
-    batch = DocumentReader(as_documents(X)).batch(np.arange(9))
-    expected = DocumentReader(X.astype(np.float64)).batch(np.arange(9))
-    for name, array in vars(batch).items():
-        np.testing.assert_array_equal(array, vars(expected)[name], err_msg=name)
-
-
-def with_entry(value, dtype=np.float64):
-    X = sp.csr_matrix(np.eye(5, 6), dtype=dtype)
-    X.data[2] = value
-    return X
-
-
-@pytest.mark.parametrize(
-    ("X", "message"),
-    [
-        (with_entry(np.nan), "contains NaN"),
-        (with_entry(np.inf), "contains infinity"),
-        (with_entry(-1), r"Negative values in data passed to OnlineEMLDA \(parameter X\)"),
-        (with_entry(-1, np.int8), r"Negative values in data passed to OnlineEMLDA \(parameter X\)"),
-        (with_entry(2e12), r"X has a count of 2e\+12; a count must be 0, or between 1e-12 and 1e\+12"),
-        (sp.csr_matrix((5, 7)), "X has 7 features, but OnlineEMLDA is expecting 6 features"),
-        (sp.csr_matrix((0, 6)), "0 sample"),
-        (sp.csr_matrix(np.eye(5, 6) * 1j), "Complex data not supported"),
-    ],
-)
-def test_rows_ready_to_be_read_are_checked_as_others_are(X, message):
-    model = OnlineEMLDA(n_components=2, random_state=0).fit(np.eye(5, 6))
-    for call in (model.transform, model.partial_fit):
-        with pytest.raises(ValueError, match=message):
-            call(X)
-    with pytest.raises(ValueError, match=message):
-        model.transform(X.tocsc())
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, ">f8", bool])
-@pytest.mark.parametrize("index", [np.int32, np.int64, np.int16])
-def test_rows_ready_to_be_read_are_answered_as_others_are(dtype, index):
-    model = OnlineEMLDA(n_components=2, random_state=0).fit(np.eye(5, 6))
-    X = sp.csr_matrix(np.eye(5, 6))
-    X.data, X.indices, X.indptr = X.data.astype(dtype), X.indices.astype(index), X.indptr.astype(index)
-    for container in (X, X.tocsc(), X.toarray()):
-        np.testing.assert_array_equal(model.transform(container), model.transform(np.eye(5, 6, dtype=dtype)))
 
 
 def test_matrices_that_cannot_have_names_are_read_in_the_order_of_the_names():
@@ -185,9 +119,9 @@ def test_sparse_arrays_of_one_dimension_raise_as_other_arrays_do():
 
 @pytest.fixture(scope="module")
 def large_counts():
-    """40,000 documents of 100 words: 48 MB as int64."""
+    """10,000 documents of 100 words: 12 MB as int64."""
     rng = np.random.default_rng(0)
-    n, words = 40_000, 500
+    n, words = 10_000, 500
     indices = np.sort(rng.permuted(np.tile(np.arange(words, dtype=np.int32), (n, 1)), axis=1)[:, :100])
     counts = rng.integers(1, 3, n * 100)
     return sp.csr_matrix((counts, indices.ravel(), np.arange(n + 1, dtype=np.int32) * 100), shape=(n, words))
@@ -228,32 +162,6 @@ def test_no_second_copy_of_the_counts_is_made(form, call, large_counts, tmp_path
     assert peak < 0.2 * (X.data.nbytes + X.indices.nbytes)
 
 
-@pytest.mark.parametrize("form", [int64_of_vectorizers, unsorted_with_duplicates, memory_mapped])
-def test_counts_in_any_form_are_the_same_documents(form, large_counts, tmp_path):
-    X = form(large_counts[:300], tmp_path)
-    plain = canonical_counts(X)
-    assert plain.dtype == np.float64 or form is not unsorted_with_duplicates
-    model = OnlineEMLDA(5, max_iter=1, random_state=0).fit(X)
-    expected = OnlineEMLDA(5, max_iter=1, random_state=0).fit(sp.csr_matrix(plain.astype(np.float64)))
-    np.testing.assert_array_equal(model.components_, expected.components_)
-    np.testing.assert_array_equal(model.transform(X), expected.transform(plain))
-    assert model.transform(X).dtype == np.float64
-    assert model.score(X) == expected.score(plain)
-
-
-@pytest.mark.parametrize("name", ["data", "indices", "indptr"])
-@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
-def test_arrays_with_gaps_are_the_same_documents(name, dtype):
-    """As fields of records are."""
-    plain = sp.csr_array(np.random.default_rng(0).integers(0, 3, (20, 30)).astype(dtype))
-    X = plain.copy()
-    setattr(X, name, np.repeat(getattr(plain, name), 2)[::2])
-    model = OnlineEMLDA(3, random_state=0).fit(X)
-    np.testing.assert_array_equal(
-        model.transform(X), OnlineEMLDA(3, random_state=0).fit(plain).transform(plain)
-    )
-
-
 @pytest.mark.parametrize(
     ("of_indices", "of_indptr"), [("i2", "i4"), ("i2", "i2"), ("i1", "i8"), (">i4", ">i4")]
 )
@@ -282,10 +190,7 @@ def uncompressed(kind, dtype, count):
 
 
 @pytest.mark.parametrize("kind", ["coo_array", "coo_matrix", "bsr_array", "csr_array"])
-@pytest.mark.parametrize(
-    ("dtype", "count"),
-    [("?", 1), ("u1", 200), ("u4", 2**32 - 1), ("f4", 0.5)],
-)
+@pytest.mark.parametrize(("dtype", "count"), [("?", 1), ("u1", 200), ("u4", 2**32 - 1), ("f4", 0.5)])
 def test_duplicates_are_added_up_beyond_the_range_of_their_type(kind, dtype, count, tmp_path):
     """Two of 200 in uint8 are 400, as everything sees that takes counts."""
     X, n = uncompressed(kind, dtype, count), float(count)
@@ -307,12 +212,3 @@ def test_duplicates_are_added_up_beyond_the_range_of_their_type(kind, dtype, cou
         for each in (X, expected)
     ]
     assert_same(*scores)
-
-
-def test_duplicates_of_a_prior_are_added_up_beyond_the_range_of_their_type():
-    prior = uncompressed("coo_array", "u1", 200)
-    models = [
-        OnlineEMLDA(n_components=2, topic_word_prior=each, random_state=0).fit(np.eye(4, 3))
-        for each in (prior, prior.astype(float))
-    ]
-    np.testing.assert_array_equal(models[0].components_, models[1].components_)

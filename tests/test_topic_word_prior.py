@@ -25,12 +25,12 @@ from sktopic.lda import (
     OnlineEMLDA,
     OnlineVariationalLDA,
     SinglePassLDA,
-    StreamingVariationalLDA,
 )
 from sktopic.lda._collapsed_method import log_joint
 from sktopic.seeding import seed_prior
 
 from .reference import topics as reference
+from .registry import CLASSES, allows
 from .test_saving import content_of, write
 
 X = make_bars(60, random_state=0).data
@@ -39,7 +39,7 @@ RNG = np.random.default_rng(0)
 # Most entries are 0.1; others are far below and far above.
 MATRIX = np.where(RNG.random((K, V)) < 0.2, RNG.choice([1e-9, 0.7, 50.0], (K, V)), 0.1)
 QUICK = {"n_components": K, "random_state": 0, "max_iter": 2}
-SEEDABLE = [CollapsedGibbsLDA, HybridLDA, OnlineEMLDA, OnlineVariationalLDA, StreamingVariationalLDA]
+SEEDABLE = [kind for kind in CLASSES.values() if allows(kind, "topic_word_prior", MATRIX)]
 for_each_class = pytest.mark.parametrize("cls", SEEDABLE)
 
 

@@ -19,25 +19,15 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, T
 from sklearn.pipeline import make_pipeline
 
 import sktopic
-from sktopic._documents import _feature_names
 from sktopic._estimators import _concurrency, _vocabulary
 from sktopic.datasets import make_bars, save_corpus
 from sktopic.features import align_features, grow_vocabulary
-from sktopic.hdp import HybridHDP, OnlineEMHDP
-from sktopic.inspection import explore, top_words, topic_table
-from sktopic.lda import (
-    CollapsedGibbsLDA,
-    LangevinLDA,
-    OnlineCVB0LDA,
-    OnlineEMLDA,
-    OnlineOPELDA,
-    SinglePassLDA,
-    StreamingGibbsLDA,
-)
+from sktopic.lda import LangevinLDA, OnlineEMLDA
 from sktopic.metrics import document_completion
 from sktopic.moment_matching import DegenerateDirichletLDA
 
-from .conftest import fingerprint, quick, words_of
+from .conftest import fingerprint, words_of
+from .registry import LOOPS, defaults, each, having, is_minibatch, is_unsmoothed, new, variants
 
 # What pandas 2.0 makes of columns of several types is deprecated in NumPy 1.25.
 pytestmark = pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")
@@ -45,11 +35,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationW
 X = make_bars(30, random_state=0).data
 N_WORDS, N_NEW = X.shape[1], 3
 NAMES = [f"word {w}" for w in range(N_WORDS)]
-ESTIMATORS = [
-    getattr(sktopic, name)(n_components=3, random_state=0)
-    for name in sktopic.__all__
-    if hasattr(getattr(sktopic, name), "partial_fit")
-]
 
 
 def wider(X, n=N_NEW):
@@ -57,9 +42,9 @@ def wider(X, n=N_NEW):
     return sp.csr_matrix(sp.hstack([X, sp.csr_matrix((X.shape[0], n))]))
 
 
-@pytest.fixture(scope="module", params=ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+@pytest.fixture(scope="module", params=defaults(), ids=repr)
 def fitted(request):
-    return quick(request.param).fit(X)
+    return new(request.param, n_components=3).fit(X)
 
 
 @pytest.fixture
@@ -104,28 +89,16 @@ def test_model_goes_on_with_the_wider_matrix(model, tmp_path):
     assert_allclose(model.transform(news).sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        OnlineEMLDA(topic_word_prior=0, batch_size=7),
-        OnlineEMLDA(topic_word_prior=0, average=True, doc_topic_prior="auto"),
-        OnlineEMLDA(topic_word_prior=0, inference="variational", boost=True),
-        SinglePassLDA(topic_word_prior=0),
-        StreamingGibbsLDA(topic_word_prior=0),
-        OnlineOPELDA(topic_word_prior=0),
-        OnlineCVB0LDA(topic_word_prior=0),
-        HybridHDP(topic_word_prior=0),
-        OnlineEMHDP(topic_word_prior=0, max_births=0),  # a new topic has the words of all columns
-    ],
-    ids=lambda estimator: type(estimator).__name__,
-)
+@each(variants(is_unsmoothed))
 def test_same_as_a_wide_matrix_from_the_start(estimator):
     """Bit for bit without a prior of words, under which training depends on the number of words.
 
     Random initial topics would differ: both start from those of a batch without words.
     """
     nothing = sp.csr_matrix((1, N_WORDS))
-    early = clone(estimator).set_params(n_components=3, random_state=0).partial_fit(nothing)
+    # A new topic has the words of all columns.
+    settings = {"topic_word_prior": 0.0, "batch_size": 7, **having(estimator, max_births=0)}
+    early = new(estimator, **settings).partial_fit(nothing)
     late = copy.deepcopy(early).partial_fit(X)
     early.add_features(N_NEW).partial_fit(wider(X))
     late.add_features(N_NEW)
@@ -139,12 +112,6 @@ def test_one_topic_by_moment_matching_is_as_with_a_wide_matrix_from_the_start():
     late = clone(model).fit(X).add_features(N_NEW).partial_fit(wider(X))
     early = clone(model).fit(wider(X)).partial_fit(wider(X))
     assert_allclose(late.topic_word_posterior_, early.topic_word_posterior_, rtol=1e-10)
-
-
-def test_default_prior_of_moment_matching_is_that_of_the_new_number_of_words():
-    model = DegenerateDirichletLDA(n_components=3, random_state=0).fit(X).add_features(N_NEW)
-    assert model.topic_word_prior_ == (N_WORDS + N_NEW) ** -0.5
-    model.partial_fit(wider(X))
 
 
 def test_names_are_needed_where_there_were_names():
@@ -172,14 +139,6 @@ def test_names_are_needed_where_there_were_names():
         model.transform(frame.assign(newer=0, new=1))
 
 
-def test_messages_about_new_columns_say_how_to_add_words():
-    frame = pd.DataFrame(X.toarray(), columns=NAMES)
-    for known, wide in [(X, wider(X)), (frame, frame.assign(new=1))]:
-        model = OnlineEMLDA(n_components=3, random_state=0).fit(known)
-        with pytest.raises(ValueError, match=r"add_features, sktopic\.features\.grow_vocabulary\.$"):
-            model.partial_fit(wide)
-
-
 def test_number_is_needed_where_there_were_no_names():
     model = OnlineEMLDA(n_components=3, random_state=0)
     with pytest.raises(NotFittedError):
@@ -193,23 +152,6 @@ def test_number_is_needed_where_there_were_no_names():
             model.add_features(most)
     assert model.n_features_in_ == N_WORDS
     assert model.transform(X).shape == (30, 3)
-
-
-def test_names_set_while_new_ones_are_read_are_kept():
-    model = OnlineEMLDA(n_components=3, random_state=0).fit(X).set_feature_names(NAMES)
-
-    def new():
-        model.set_feature_names(NAMES[::-1])
-        yield "new"
-
-    assert model.add_features(new()).feature_names_in_.tolist() == [*NAMES[::-1], "new"]
-
-
-def test_only_one_call_changes_a_model():
-    model = OnlineEMLDA(n_components=3, random_state=0).fit(X)
-    with _concurrency._guard_of(model).training, pytest.raises(RuntimeError, match="is being trained"):
-        model.add_features(1)
-    assert model.add_features(1).n_features_in_ == N_WORDS + 1
 
 
 def test_frames_are_aligned():
@@ -241,12 +183,13 @@ def no_warnings():
     return warnings.catch_warnings(action="error")
 
 
-@pytest.mark.parametrize("cls", [OnlineEMLDA, CollapsedGibbsLDA, DegenerateDirichletLDA, HybridHDP])
-def test_names_of_a_corpus_are_those_of_the_model(cls, tmp_path):
+@each(LOOPS)
+def test_names_of_a_corpus_are_those_of_the_model(estimator, tmp_path):
     corpus = save_corpus(tmp_path / "named", X, feature_names=NAMES)
     other = save_corpus(tmp_path / "other", X, feature_names=NAMES[::-1])
     plain = save_corpus(tmp_path / "plain", X)
-    model = quick(cls(n_components=3, random_state=0)).fit(corpus)
+    in_order = {"shuffle": False} if is_minibatch(estimator) else {}
+    model = new(estimator, **in_order).fit(corpus)
     assert model.feature_names_in_.tolist() == NAMES
     assert_array_equal(model.components_, clone(model).fit(X).components_)
     assert clone(model).partial_fit(corpus).feature_names_in_.tolist() == NAMES
@@ -265,21 +208,6 @@ def test_names_of_a_corpus_are_those_of_the_model(cls, tmp_path):
     assert not hasattr(model.fit(plain), "feature_names_in_")
 
 
-def test_corpus_with_repeated_words_is_refused(monkeypatch, tmp_path):
-    """Earlier versions wrote such files."""
-    with monkeypatch.context() as patch:
-        patch.setattr(_feature_names, "check_distinct", lambda *_: None)
-        corpus = save_corpus(tmp_path / "repeated", X, feature_names=[*NAMES[:-1], "word 3"])
-    for estimator in (OnlineEMLDA(n_components=3), CollapsedGibbsLDA(n_components=3)):
-        for train in (estimator.fit, estimator.partial_fit):
-            with pytest.raises(ValueError, match=r"feature_names of the corpus is invalid: .*: 'word 3'"):
-                train(corpus)
-            assert not hasattr(estimator, "n_features_in_")
-    with pytest.raises(ValueError, match="feature_names is invalid: must be distinct"):
-        save_corpus(tmp_path / "copy", corpus)
-    OnlineEMLDA(n_components=3).fit(save_corpus(tmp_path / "copy", corpus, NAMES))
-
-
 def test_words_are_named_and_nothing_else_changes(model):
     before = fingerprint(vars(model))
     assert model.set_feature_names(np.array(NAMES)) is model
@@ -294,37 +222,24 @@ def test_words_are_named_and_nothing_else_changes(model):
         assert fingerprint(vars(copy.deepcopy(model).fit(X))) == before
 
 
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (NAMES[:-1], "names has 24 names, but there are 25 features"),
-        ([*NAMES[:-1], "word 3"], "names is invalid: must be distinct names. Repeated: 'word 3'"),
-        ([*NAMES[:-1], 3], "names is invalid: must be a list with one string for each feature"),
-        ([NAMES], "names is invalid: must be a list with one string for each feature"),
-        ("words", "names is invalid: must be a list with one string for each feature"),
-        (set(NAMES), "names is invalid: must be a list with one string for each feature"),
-        (dict.fromkeys(NAMES), "names is invalid: must be a list with one string for each feature"),
-        (pd.Series(NAMES)[::-1], "names is invalid: must have the order of the columns, but is a Series"),
-        (None, "names is invalid: must be a list with one string for each feature"),
-    ],
-)
-def test_names_that_cannot_be_are_refused(names, message):
+def test_names_that_cannot_be_are_refused():
     model = OnlineEMLDA(n_components=3, random_state=0)
     with pytest.raises(NotFittedError):
         model.set_feature_names(NAMES)
     before = fingerprint(vars(model.fit(X).set_feature_names(NAMES)))
-    with pytest.raises(ValueError, match=message):
-        model.set_feature_names(names)
-    assert fingerprint(vars(model)) == before
-
-
-def test_a_loaded_model_shows_words(tmp_path):
-    OnlineEMLDA(n_components=3, random_state=0).fit(X).set_feature_names(NAMES).save(tmp_path / "model.zip")
-    model = sktopic.load(tmp_path / "model.zip")
-    best = [NAMES[word] for word in model.components_.argmax(axis=1)]
-    assert top_words(model, n_words=1).ravel().tolist() == best
-    assert [words.split(", ")[0] for words in topic_table(model, X)["words"]] == best
-    assert all(word in explore(model, X).html for word in best)
+    no_list = "names is invalid: must be a list with one string for each feature"
+    for names, message in [
+        (NAMES[:-1], "names has 24 names, but there are 25 features"),
+        ([*NAMES[:-1], "word 3"], "names is invalid: must be distinct names. Repeated: 'word 3'"),
+        (pd.Series(NAMES)[::-1], "names is invalid: must have the order of the columns, but is a Series"),
+        *(
+            (names, no_list)
+            for names in ([*NAMES[:-1], 3], [NAMES], "words", {*NAMES}, dict.fromkeys(NAMES), None)
+        ),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.set_feature_names(names)
+        assert fingerprint(vars(model)) == before
 
 
 # Vocabularies that grow
@@ -391,18 +306,8 @@ def test_only_texts_that_can_be_counted_are_taken():
         (pipeline_of(), "the comet", TypeError, "texts='the comet' is invalid: must be an iterable of texts"),
         (pipeline_of(), [], ValueError, "texts is invalid: must have at least one text"),
         (pipeline_of(), None, TypeError, "texts=None is invalid: must be an iterable of texts"),
-        (
-            pipeline_of(),
-            [*MORE, np.nan],
-            ValueError,
-            "texts has nan at number 4, .* np.nan is an invalid",
-        ),
-        (
-            pipeline_of(),
-            ["moon", None],
-            ValueError,
-            "texts has None at number 1, which is invalid: must",
-        ),
+        (pipeline_of(), [*MORE, np.nan], ValueError, "texts has nan at number 4, .* np.nan is an invalid"),
+        (pipeline_of(), ["moon", None], ValueError, "texts has None at number 1, which is invalid: must"),
         (pipeline_of(CountVectorizer(max_features=2)), MORE, ValueError, "max_features=2 of the vectorizer"),
         (pipeline_of(CountVectorizer(max_df=0.6)), ["comet"], ValueError, "min_df=1 is invalid: .* most 0.6"),
         (pipeline_of(CountVectorizer(analyzer=list), [["a"]] * 9), [["a", 3]], TypeError, "returns 3"),
@@ -501,15 +406,3 @@ def test_words_that_change_while_texts_are_read(change, in_thread):
     with pytest.raises(RuntimeError, match="words of the pipeline changed while texts was read, so nothing"):
         grow_vocabulary(pipeline, texts())
     assert [states_of(pipeline)] == states
-
-
-def test_stream_of_texts_with_new_words():
-    """The recipe of the user guide."""
-    stream = [["the moon is near"] * 3, ["the moon is far"] * 3, ["near and far"] * 3]
-    vectorizer, model = CountVectorizer(), OnlineEMLDA(n_components=2, random_state=0)
-    model.partial_fit(vectorizer.fit_transform(stream[0]))
-    for texts in stream[1:]:
-        grow_vocabulary(make_pipeline(vectorizer, model), texts)
-        model.partial_fit(vectorizer.transform(texts))
-    assert model.feature_names_in_.tolist() == ["is", "moon", "near", "the", "far", "and"]
-    assert model.components_.shape == (2, 6)

@@ -36,7 +36,7 @@ MODELS = {
     "OnlineEMLDA": {"doc_topic_prior": np.full(3, 0.3), "random_state": np.random.RandomState(0)},
     "CollapsedGibbsLDA": {"thinning": np.int64(2)},
     "DirectAssignmentHDP": {"doc_concentration_prior": (1.0, 2.0)},
-    "DirectAssignmentHDP, memoized": {},
+    "DirectAssignmentHDP, memoized": {"learning_method": "memoized"},
     "HybridHDP": {},
     "HybridLDA": {"topic_word_prior": seed_prior({2: ["w1"]}, [f"w{i}" for i in range(7)], 3)},
     "DegenerateDirichletLDA": {"n_components_prior": "uniform"},

@@ -20,32 +20,22 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 import sktopic
 from sktopic.exceptions import CountsWarning, TopicLimitWarning
+from tests import registry
 from tests.conftest import all_attributes as all_attributes
 from tests.conftest import delete_attribute as delete_attribute
 from tests.conftest import fingerprint as fingerprint
 from tests.conftest import fitted_state as fitted_state
 from tests.conftest import set_attribute as set_attribute
+from tests.registry import CLASSES
 
 # Number of state-machine cases in all; the other parts grow with it.
 N_CASES = int(os.environ.get("SKTOPIC_HOSTILE_CASES", "1000"))
 # Under AddressSanitizer all takes longer, and memory that was freed is held back.
 WATCHED = "libasan" in os.environ.get("LD_PRELOAD", "")
-ESTIMATORS = [name for name in sktopic.__all__ if hasattr(getattr(sktopic, name), "partial_fit")]
+ESTIMATORS = list(CLASSES)
 # What estimators do by other methods than those of their defaults, and learn besides.
 VARIANTS = {
-    "CollapsedGibbsHDP, split-merge": {"split_merge": True, "sampler": "direct_assignment"},
-    "CollapsedGibbsLDA, priors": {"doc_topic_prior": "auto", "topic_word_prior": "auto", "n_shards": 2},
-    "DirectAssignmentHDP, memoized": {"learning_method": "memoized", "split_merge": True},
-    "DirectAssignmentHDP, split-merge": {"split_merge": True, "final_moves": True},
-    "HybridHDP, split-merge": {"split_merge": True, "reuse_topics": True},
-    "OnlineEMLDA, average": {"average": True, "prior_update": "gamma"},
-    "OnlineEMLDA, boost": {
-        "boost": True,
-        "inference": "variational",
-        "doc_topic_prior": "auto-symmetric",
-        "prior_update": "fixed-point",
-    },
-    "OnlineVariationalLDA, priors": {"doc_topic_prior": "auto", "topic_word_prior": "auto"},
+    f"{name}, {i}": params for name, each in registry.VARIANTS.items() for i, params in enumerate(each)
 }
 MODELS = [*ESTIMATORS, *(VARIANTS if N_CASES >= 10_000 else ())]
 # Parameters with which a fit takes milliseconds, as far as an estimator has them.
