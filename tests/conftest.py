@@ -20,6 +20,11 @@ from sktopic._kernels.random._rng import position_keys
 from sktopic._state._fields import State, arrays_of, sizes_of, values_of
 from sktopic._training._minibatches import Update
 
+try:
+    import fcntl
+except ImportError:  # Windows, where tests wait for each other nowhere
+    fcntl = None
+
 VARIABLE = "SKTOPIC_DATA"
 # What a contributor does not run after every change
 NOT_CORE = {"data", "law", "slow"}
@@ -88,6 +93,20 @@ def sparse_interface(request):
         yield request.param
     else:
         pytest.skip("this scikit-learn returns matrices")
+
+
+@pytest.fixture
+def alone(tmp_path_factory):
+    """Run one test at a time of those that kill, fork or start processes, whatever distributes tests.
+
+    With others of its kind beside it, such a test may wait for longer than it bears.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    with open(folder / "alone.lock", "w") as file:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)  # which closing the file gives back
+        yield
 
 
 @pytest.fixture

@@ -20,23 +20,18 @@ from sklearn.base import clone
 from sktopic.dask import DaskTopicModel
 from sktopic.dask._model import MOST_LANES
 from sktopic.datasets import make_bars, save_corpus
+from tests.conftest import fitted_state
 
 from .documents import DTYPES, VALUES
 from .drawn import SEED, CannotRun, run_drawn
 from .parameters import all_values, made, some_of, values_of
 from .test_state_machine import DOCUMENTED, check_readable
-from .tools import (
-    ESTIMATORS,
-    N_CASES,
-    check_distributions,
-    differences,
-    fitted_state,
-    in_child,
-    new,
-    share,
-)
+from .tools import ESTIMATORS, N_CASES, check_distributions, differences, in_child, new, share
 
 pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+pytest.importorskip("dask.bag")
 TRAINABLE = ["OnlineEMLDA", "HybridLDA", "OnlineVariationalLDA", "StreamingGibbsLDA"]
 CONSTRAINTS = DaskTopicModel._parameter_constraints
 LANES = {name: values_of(name, CONSTRAINTS[name]) for name in ("n_lanes", "merge_every", "checkpoint_every")}
@@ -64,9 +59,6 @@ class Parts:
 
 
 def _array(parts, sizes_are_known=False, sparse=True):
-    import dask
-    import dask.array as da
-
     parts = [sp.csr_array(part) if sparse else part for part in parts]
     sizes = [part.shape[0] if sizes_are_known else np.nan for part in parts]
     meta = sp.csr_array((0, 0), dtype=parts[0].dtype) if sparse else None
@@ -77,21 +69,8 @@ def _array(parts, sizes_are_known=False, sparse=True):
     return da.concatenate(blocks, allow_unknown_chunksizes=True)
 
 
-def _delayed(parts):
-    import dask
-
-    return [dask.delayed(part) for part in parts]
-
-
 def _bag(parts):
-    import dask.bag
-
     return dask.bag.from_delayed([dask.delayed([sp.csr_array(part)]) for part in parts])
-
-
-def _columns_cut(parts):
-    """An array whose words are in two columns of blocks."""
-    return _array(parts, True, False).rechunk({1: 3})
 
 
 KINDS = {
@@ -99,8 +78,8 @@ KINDS = {
     "known sizes": lambda parts: _array(parts, True),
     "dense": lambda parts: _array(parts, True, False),
     "dense, unknown": lambda parts: _array(parts, False, False),
-    "columns cut": _columns_cut,
-    "delayed": _delayed,
+    "columns cut": lambda parts: _array(parts, True, False).rechunk({1: 3}),
+    "delayed": lambda parts: [dask.delayed(part) for part in parts],
     "bag": _bag,
     "no list of parts": lambda parts: (part for part in parts),
     "an array of three dimensions": lambda parts: _array(parts, True, False)[:, :, None],
@@ -180,31 +159,30 @@ def test_documents_in_any_parts_are_trained_on_or_refused():
 
 @pytest.mark.skipif(N_CASES < 10_000, reason="tests/test_dask.py kills one")
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("alone")
 def test_workers_killed_at_any_moment_change_nothing(tmp_path):
     from distributed import Client, LocalCluster
 
     X = save_corpus(tmp_path / "bars", make_bars(3000, random_state=0).data)
-    rng, n_trials = random.Random(SEED), min(20, share(0.0001))
+    rng, done = random.Random(SEED), threading.Event()
     model = DaskTopicModel(new("OnlineEMLDA", batch_size=50, max_iter=5), n_lanes=2)
     expected = clone(model).set_params(client=False).fit(X).estimator_
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
     with cluster, Client(cluster) as client:
-        for trial in range(n_trials):
-            done = threading.Event()
 
-            def kill(done=done):
-                while not done.wait(rng.uniform(0.2, 1.0)):
-                    pids = list(client.run(os.getpid, on_error="ignore").values())
-                    if len(pids) == 2:  # none that is just starting
-                        with contextlib.suppress(ProcessLookupError):
-                            os.kill(rng.choice(pids), signal.SIGKILL)
-                        return
+        def kill():
+            while not done.wait(rng.uniform(0.5, 5.0)):
+                pids = list(client.run(os.getpid, on_error="ignore").values())
+                if len(pids) == 2:  # none that is just starting
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(rng.choice(pids), signal.SIGKILL)
 
-            killer = threading.Thread(target=kill)
-            killer.start()
-            try:
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            for trial in range(min(20, share(0.0001))):
                 fitted = clone(model).set_params(client=client).fit(X).estimator_
-            finally:
-                done.set()
-                killer.join()
-            assert not differences(fitted_state(fitted), fitted_state(expected)), f"trial {trial}"
+                assert not differences(fitted_state(fitted), fitted_state(expected)), f"trial {trial}"
+        finally:
+            done.set()
+            killer.join()

@@ -4,20 +4,16 @@ Each case states what it may take: seconds of processor time, and bytes by which
 """
 
 import itertools
-import random
-import re
 import resource
 import time
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import sktopic
 
 from .tools import (
-    ESTIMATORS,
     MODELS,
     N_CASES,
     check_answers,
@@ -25,63 +21,11 @@ from .tools import (
     corpus,
     failures,
     new,
-    outcome,
     share,
+    some,
 )
 
-every_estimator = pytest.mark.parametrize("name", MODELS)
-MAGNITUDES = [5e-324, 1e-100, 9e-13, 1e-12, 1e-6, 1.0, 1e6, 1e12, 1.1e12, 1e100]
-POSITIVE = ("doc_topic_prior", "topic_word_prior", "topic_concentration", "doc_concentration")
-PRIORS = ("topic_concentration_prior", "doc_concentration_prior")
-
-
-def fit_and_answer(model, X):
-    """fit, partial_fit, transform, score and components_ are finite, or X or a parameter is refused."""
-    _, refusal = outcome(model.fit, X)
-    if refusal is not None:
-        assert isinstance(refusal, ValueError) and re.search("allowed|must be", str(refusal)), repr(refusal)
-        return
-    check_answers(model, X)
-    check_answers(model.partial_fit(X), X)
-    assert np.isfinite(model.score(X))
-    if hasattr(model, "elbo"):
-        assert np.isfinite(model.elbo(X))
-
-
-def use_magnitudes(name, parameter, value, count):
-    """Runs in a child process."""
-    X = np.minimum(corpus(6, 5), 1.0) * count
-    if parameter in PRIORS:
-        fit_and_answer(new(name, **{parameter: (value, 1.0)}), X)
-        fit_and_answer(new(name, **{parameter: (1.0, value)}), X)
-    else:
-        fit_and_answer(new(name, **({} if parameter is None else {parameter: value})), X)
-
-
-def magnitudes_of(name):
-    known = getattr(sktopic, name)().get_params()
-    parameters = [None, *(parameter for parameter in (*POSITIVE, *PRIORS) if parameter in known)]
-    return itertools.product([name], parameters, MAGNITUDES, MAGNITUDES)
-
-
-def test_counts_and_priors_of_any_size_are_refused_or_finite():
-    cases = [case for name in ESTIMATORS for case in magnitudes_of(name)]
-    found = failures(use_magnitudes, random.Random(0).sample(cases, min(len(cases), share(0.6))))
-    assert not found, "\n".join(found)
-
-
-def mixed_magnitudes(name, seed):
-    """Runs in a child process: counts of all sizes in one matrix."""
-    rng = np.random.default_rng(seed)
-    X = np.where(rng.random((8, 6)) < 0.5, 0.0, 10.0 ** rng.uniform(-12, 12, (8, 6)))
-    fit_and_answer(new(name, batch_size=int(rng.integers(1, 9))), X)
-
-
-def test_counts_of_all_sizes_in_one_matrix_are_finite():
-    cases = list(itertools.product(MODELS, range(max(1, share(0.005)))))
-    found = failures(mixed_magnitudes, cases)
-    assert not found, "\n".join(found)
-
+POSITIVE = "doc_topic_prior", "topic_word_prior", "topic_concentration", "doc_concentration"
 
 # Two groups of words in two groups of documents, and a document without words.
 GROUPS = np.array(
@@ -125,7 +69,7 @@ def test_counts_and_priors_at_the_ends_of_their_range_are_answered():
         }
         for values in itertools.product(*ends.values()):
             cases += itertools.product([name], ENDS, [dict(zip(ends, values))])
-    found = failures(use_ends, cases)
+    found = failures(use_ends, some(cases, share(0.2), 0, 1))
     assert not found, "\n".join(found)
 
 
@@ -194,7 +138,7 @@ def use_shape(name, shape):
     check_resources(seconds, most_seconds, grown, most_bytes)
 
 
-@every_estimator
-def test_odd_shapes_are_answered_in_bounded_time_and_memory(name):
-    found = failures(use_shape, [(name, shape) for shape in SHAPES], timeout=3600.0)
+def test_odd_shapes_are_answered_in_bounded_time_and_memory():
+    cases = list(itertools.product(MODELS, SHAPES))
+    found = failures(use_shape, some(cases, share(0.1), 1), timeout=3600.0)
     assert not found, "\n".join(found)

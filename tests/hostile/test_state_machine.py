@@ -28,22 +28,12 @@ from sktopic._runtime._compat import make_constraint
 from sktopic.datasets import Corpus
 from sktopic.inspection import explore, name_topics, pyldavis_data, top_documents, top_words, topic_similarity
 from sktopic.metrics import coherence, topic_diversity
+from tests.conftest import all_attributes, fingerprint, fitted_state
 
 from .documents import BLOCKS, ONCE, Documents, documents
 from .drawn import run_drawn
 from .parameters import all_values, made, modes_of, some_of
-from .tools import (
-    ESTIMATORS,
-    all_attributes,
-    check_distributions,
-    check_resources,
-    differences,
-    fingerprint,
-    fitted_state,
-    in_child,
-    new,
-    share,
-)
+from .tools import ESTIMATORS, check_distributions, check_resources, differences, in_child, new, share
 
 # What a call of a tiny model may take. Memory: growth of the process's peak.
 MOST_SECONDS = 3.0
