@@ -260,32 +260,6 @@ def test_x_that_changes_at_any_time_never_crashes():
     assert not found, "\n".join(found)
 
 
-def set_meanwhile(name, is_hidden, is_signal):
-    """Runs in a child process: a thread or a handler sets parameters, which does not change the result."""
-    model, rng = new(name, n_components=5, max_iter=6), np.random.default_rng(0)
-    refused = []
-
-    def act():
-        value = int(rng.choice([1, 5, 64]))
-        if is_hidden:
-            vars(model)["n_components"] = value
-        else:
-            refused.append(outcome(lambda: model.set_params(n_components=value))[1])
-
-    with meanwhile(act, is_signal):
-        outcome(lambda: [model.fit(X) for _ in range(2)])
-    for error in filter(None, refused):  # between two calls, it is not
-        assert isinstance(error, RuntimeError) and PARAMETER in str(error), repr(error)
-    vars(model)["n_components"] = 5
-    check_answers(model.fit(X), X)
-
-
-def test_parameters_that_a_thread_or_a_handler_sets_never_crash():
-    cases = list(product(MODELS, (False, True), (False, True)))
-    found = failures(set_meanwhile, some(cases, share(0.02), 0))
-    assert not found, "\n".join(found)
-
-
 # Files of a corpus
 
 

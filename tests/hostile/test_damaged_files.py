@@ -11,6 +11,7 @@ import contextlib
 import copy
 import hashlib
 import io
+import itertools
 import json
 import os
 import random
@@ -183,15 +184,13 @@ def entries_of(content):
         return [[name, archive.read(name)] for name in archive.namelist()]
 
 
-def zipped(entries, alignment=64, method=zipfile.ZIP_STORED):
+def zipped(entries):
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", method) as archive, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of duplicate names
+    with zipfile.ZipFile(file, "w") as archive:
         for name, content in entries:
             entry = zipfile.ZipInfo(name)
-            entry.compress_type = method
             begin = file.tell() + 30 + len(name.encode()) + 20
-            size = -(begin + 4) % alignment
+            size = -(begin + 4) % 64
             entry.extra = struct.pack("<HH", PADDING_ID, size) + bytes(size)
             with archive.open(entry, "w", force_zip64=True) as opened:
                 opened.write(content)
@@ -213,103 +212,7 @@ def with_header(content, header):
     return zipped([[name, text if name == "header.json" else each] for name, each in entries_of(content)])
 
 
-# Damages: of any bytes, and of archives of models
-
-INTEGERS = 0, 1, 63, 64, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1
-TEXTS = (
-    "NaN",
-    "-Infinity",
-    "1e999",
-    "9" * 400,
-    "9" * 10_000,
-    "[" * 5000,
-    '{"a":' * 5000,
-    '"',
-    "]",
-    "\0",
-    "\xff",
-)
-NAMES = "../a.npy", "/etc/passwd", "fitted/", "fitted/__class__.npy", "C:\\a.npy", "ä.npy", "x" * 300
-
-
-def edit_zip_field(content, draw):
-    """A number in a record of the zip format is another one; or two records are exchanged."""
-    signature, size = draw.choice([(b"PK\3\4", 30), (b"PK\1\2", 46), (b"PK\5\6", 22)])
-    places, at = [], content.find(signature)
-    while at >= 0:
-        places.append(at)
-        at = content.find(signature, at + 1)
-    at, mutated = draw.choice(places), bytearray(content)
-    if draw.random() < 0.2:
-        other = draw.choice(places)
-        mutated[at : at + size], mutated[other : other + size] = content[other:][:size], content[at:][:size]
-        return bytes(mutated)
-    width = draw.choice((2, 4))
-    field = at + draw.randrange(4, size - width + 1, 2)
-    old = int.from_bytes(content[field : field + width], "little")
-    number = draw.choice((*INTEGERS, old + 1, old - 1, old * 2, old + 64, draw.randrange(len(content))))
-    mutated[field : field + width] = (number % 2 ** (8 * width)).to_bytes(width, "little")
-    return bytes(mutated)
-
-
-def edit_entries(content, draw):
-    """Entries exchanged, there twice, missing, renamed, compressed or not aligned."""
-    entries = entries_of(content)
-    i, j = draw.sample(range(len(entries)), 2)
-    kind = draw.randrange(8)
-    if kind == 0:
-        entries[i][0], entries[j][0] = entries[j][0], entries[i][0]
-    elif kind == 1:
-        entries.append([entries[i][0], entries[draw.choice((i, j))][1]])
-    elif kind == 2:
-        del entries[i]
-    elif kind == 3:
-        entries[i][0] = draw.choice(NAMES)
-    elif kind == 4:
-        entries.append([draw.choice(NAMES), entries[i][1]])
-    elif kind == 5:
-        entries[i][1] = bytes(1 << 20)
-    method = draw.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)) if kind in (5, 6) else zipfile.ZIP_STORED
-    return zipped(entries, draw.choice((1, 4, 8, 32)) if kind == 7 else 64, method)
-
-
-def header_length(content):
-    return 10 + struct.unpack("<H", content[8:10])[0]
-
-
-def edit_npy_header(content, draw):
-    """The data are as they were, and so is their digest."""
-    entries = entries_of(content)
-    entry = draw.choice([entry for entry in entries if entry[0].endswith(".npy") and len(entry[1]) > 128])
-    array, length = entry[1], header_length(entry[1])
-    text = array[10:length].decode("latin-1").rstrip()
-    version, size = draw.choice(((1, "<H"), (1, "<H"), (2, "<I"), (3, "<I"), (9, "<H")))
-    text = draw.choice(
-        (
-            text.replace("'<f8'", draw.choice(("'|O'", "'<f4'", "'>f8'", "'<i8'", "'V8'", "'U9999999999'"))),
-            text.replace("False", "True"),
-            text.replace("(", "(" + draw.choice(("1, ", "0, ", "-1, ", "99999999999, "))),
-            "(" * 5000,
-            "__import__('os').system('false')",
-            text + " " * draw.choice((1, 63, 60_000)),
-            "",
-        )
-    )
-    said = draw.choice((len(text), len(text), 0, 65535, 2**31))
-    packed = struct.pack(size, said % 2 ** (8 * struct.calcsize(size)))
-    entry[1] = array[:6] + bytes([version, 0]) + packed + text.encode("latin-1") + array[length:]
-    return zipped(entries)
-
-
-def edit_json_text(content, draw):
-    entries = dict(entries_of(content))
-    text = entries["header.json"].decode("latin-1")
-    at = draw.choice([i for i, letter in enumerate(text) if letter in ":,[{"]) + 1
-    text = text[:at] + draw.choice(TEXTS) + text[at + draw.choice((0, 1, 3, 10)) :]
-    return zipped((entries | {"header.json": text.encode("latin-1")}).items())
-
-
-OF_ARCHIVES = edit_zip_field, edit_entries, edit_npy_header, edit_json_text
+# Damages
 
 
 @cache
@@ -340,15 +243,8 @@ def read_damaged(original, reader, file, damage, seed):
 @pytest.mark.parametrize("reader", [*MODELS, "corpus"])
 def test_damaged_files_are_refused_or_have_the_same_value(reader, tmp_path):
     files = written(reader, tmp_path / "original")
-    damages = (*BYTES, *OF_ARCHIVES) if reader in MODELS else BYTES
-    n_cases = share(0.5 / len(MODELS), least=len(damages))
-    cases = [
-        (tmp_path / "original", reader, file, damage, seed)
-        for damage in damages
-        for file in files
-        for seed in range(n_cases)
-    ]
-    outcomes = set()
+    n_cases, outcomes = share(0.04), set()
+    cases = list(itertools.product([tmp_path / "original"], [reader], files, BYTES, range(n_cases)))
     found = failures(
         read_damaged,
         some(cases, n_cases, 2, 3),
@@ -497,7 +393,7 @@ def read_forged(original, reader, file, field, forgery):
 
 
 # What share of the cases each reader has: many are as good as one for what readers have in common.
-SHARES = {"OnlineEMLDA": 0.15, "corpus": 0.3, "checkpoint": 0.1, "results": 0.1}
+SHARES = {"OnlineEMLDA": 0.1, "corpus": 0.15, "checkpoint": 0.05, "results": 0.05}
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -506,7 +402,7 @@ def test_forged_fields_of_files_are_refused_or_do_no_harm(reader, tmp_path):
     files = written(reader, original)
     cases = [(original, reader, file, *case) for file in files for case in cases_of_file(original / file)]
     known = [case for case in cases if case[3:] in KNOWN]
-    found = failures(read_forged, known + some(cases, share(SHARES.get(reader, 0.03)), 3))
+    found = failures(read_forged, known + some(cases, share(SHARES.get(reader, 0.02)), 3))
     assert not found, "\n".join(found[:20])
 
 

@@ -182,22 +182,16 @@ class Call:
         return self.model.random_state is not None and self.argument.container not in ONCE
 
     def transform(self, X):
-        """Also in another order and in other containers."""
+        """Also in another order, container and number of threads."""
         model = self.model
         theta = model.transform(X)
         check_distributions(theta, (self.argument.rows, model.n_components_))
-        if self.argument.container == "data frame":
-            frame = pickle.loads(pickle.dumps(model)).set_output(transform="pandas").transform(X)
-            assert list(frame.columns) == list(model.get_feature_names_out())
-            assert fingerprint(frame.to_numpy()) == fingerprint(theta), "as a data frame"
-        if self.argument.container in ONCE:
-            return model
-        counts = array_of(X).astype(theta.dtype)
-        order = np.random.default_rng(0).permutation(len(counts))
-        assert fingerprint(model.transform(counts[order])) == fingerprint(theta[order]), "in another order"
-        assert fingerprint(model.transform(sp.csc_array(counts))) == fingerprint(theta), "as csc_array"
-        other = pickle.loads(pickle.dumps(model)).set_params(n_jobs=2)
-        assert fingerprint(other.transform(counts)) == fingerprint(theta), "with n_jobs=2"
+        if self.argument.container not in ONCE:
+            counts = array_of(X).astype(theta.dtype)
+            order = np.random.default_rng(0).permutation(len(counts))
+            other = pickle.loads(pickle.dumps(model)).set_params(n_jobs=2)
+            again = other.transform(sp.csc_array(counts[order]))
+            assert fingerprint(again) == fingerprint(theta[order]), "in another order, by two threads"
         return model
 
     def word_topics(self, X):

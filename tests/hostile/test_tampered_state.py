@@ -10,7 +10,6 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cache
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 
 from sktopic.distributed import local_update, merge_updates, start_model
@@ -145,16 +144,16 @@ def answer_of(model, method):
         return getattr(model, method)(X)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_damaged_state_never_crashes(name):
+def test_damaged_state_never_crashes():
     cases = [
         (name, attribute, damage, method)
+        for name in MODELS
         for attribute, value in fitted_state(fitted(name)).items()
         for damage in damages_of(value)
         for method in METHODS
     ]
-    found = failures(use_damaged, some(cases, share(0.1), 1))
-    assert not found, "\n".join(found)
+    found = failures(use_damaged, some(cases, share(0.25), 1))
+    assert not found, "\n".join(found[:20])
 
 
 # Updates of lanes
@@ -237,18 +236,14 @@ def merge_forged(name, path, forgery):
     assert np.isfinite(merged.transform(X)).all() and np.isfinite(merged.components_).all()
 
 
-@pytest.mark.parametrize("name", ["OnlineEMLDA", "StreamingGibbsLDA", "HybridHDP"])
-def test_forged_parts_of_updates_are_refused_or_do_no_harm(name):
-    update = updated(name)[1][0]
-    assert sp.issparse(update.added) == (name == "StreamingGibbsLDA")
-    cases = [
-        (name, path, forgery)
-        for path, value in parts_of(update)
-        for forgery in (
-            "an object in its place",
-            *(damages_of(value) if isinstance(value, np.ndarray) else VALUES),
-        )
-    ]
+def test_forged_parts_of_updates_are_refused_or_do_no_harm():
+    cases = []
+    for name in ("OnlineEMLDA", "StreamingGibbsLDA", "HybridHDP"):
+        update = updated(name)[1][0]
+        assert sp.issparse(update.added) == (name == "StreamingGibbsLDA")
+        for path, value in parts_of(update):
+            damages = damages_of(value) if isinstance(value, np.ndarray) else VALUES
+            cases += [(name, path, forgery) for forgery in ("an object in its place", *damages)]
     known = [case for case in cases if [" ".join(case[1]), case[2]] in KNOWN]
-    found = failures(merge_forged, known + some(cases, share(0.2), 1))
+    found = failures(merge_forged, known + some(cases, share(0.1), 1))
     assert not found, "\n".join(found[:20])
