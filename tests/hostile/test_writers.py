@@ -366,9 +366,9 @@ MODULES_THAT_WRITE = {
     "inspection/_explorer": ["page"],
 }
 WRITES = re.compile(
-    r"^(?! *(>>>|\.\.\.)).*(\bopen(_regular)?\([^()]*, \"[wax]|(write_file|os\.(replace|rename|mkdir|unlink|rmdir)"
-    r"|mkdtemp|mkstemp|TemporaryDirectory|NamedTemporaryFile|write_text|write_bytes|tofile|open_memmap|savez"
-    r"|savetxt|savefig|to_csv|copyfile|copytree|rmtree|makedirs|symlink|touch)\()",
+    r"^(?! *(>>>|\.\.\.)).*((?<![.\w])open(_regular)?\([^()]*, \"[wax]"
+    r"|(write_file|os\.(replace|rename|mkdir|unlink|rmdir)|mkdtemp|mkstemp|TemporaryDirectory|NamedTemporaryFile|write_text|write_bytes|tofile|open_memmap"
+    r"|savez|savetxt|savefig|to_csv|copyfile|copytree|rmtree|makedirs|symlink|touch)\()",
     re.MULTILINE,
 )
 
