@@ -130,7 +130,7 @@ def test_parameters_cannot_be_set_by_iterators_and_callbacks():
             values = [value for value in (*SIZES.get(key, ()), *values) if value is not given]
             cases += product([name], PLACES, (False, True), [key], values)
     sizes = [case for case in cases if case[3] in SIZES and case[2]]
-    found = failures(set_parameter, some(sizes, share(0.06), 0, 3) + some(cases, share(0.06), 3, 1))
+    found = failures(set_parameter, some(sizes, share(0.015), 0, 3) + some(cases, share(0.02), 3, 1))
     assert not found, "\n".join(found)
 
 
@@ -150,7 +150,7 @@ def test_fitted_arrays_of_other_sizes_are_refused():
         for attribute in sorted(declared_arrays(kind).keys() - optional_names(kind))
         for place in PLACES
     ]
-    found = failures(set_fitted, some(cases, share(0.08), 0, 2))
+    found = failures(set_fitted, some(cases, share(0.03), 0, 2))
     assert not found, "\n".join(found)
 
 
@@ -188,7 +188,7 @@ def change_x_between_updates(name, change):
 
 @pytest.mark.skipif(not has_callbacks, reason="scikit-learn has no callbacks")
 def test_x_that_a_callback_changes_is_refused_or_was_read_before():
-    found = failures(change_x_between_updates, some(list(product(MODELS, CHANGES)), share(0.05), 1))
+    found = failures(change_x_between_updates, some(list(product(MODELS, CHANGES)), share(0.02), 1))
     assert not found, "\n".join(found)
 
 
@@ -256,7 +256,7 @@ def change_x_meanwhile(name, method, change, format, is_signal):
 def test_x_that_changes_at_any_time_never_crashes():
     methods = *READERS, "fit", "partial_fit"
     cases = list(product(ESTIMATORS, methods, IN_PLACE, ("csr", "csc"), (False, True)))
-    found = failures(change_x_meanwhile, some(cases, share(0.04), 1, 4))
+    found = failures(change_x_meanwhile, some(cases, share(0.02), 1, 4))
     assert not found, "\n".join(found)
 
 
@@ -289,5 +289,5 @@ def overwrite_files(name, file, folder, method):
 def test_files_of_a_corpus_that_are_overwritten_in_a_call(tmp_path):
     folder = [str(tmp_path / "corpus")]
     cases = list(product(ESTIMATORS, ("indices", "indptr"), folder, ("fit", "iterate")))
-    found = failures(overwrite_files, some(cases, share(0.02), 0))
+    found = failures(overwrite_files, some(cases, share(0.008), 0))
     assert not found, "\n".join(found)
