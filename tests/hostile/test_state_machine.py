@@ -361,19 +361,17 @@ def run_programs(name, n_programs):
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_random_programs_keep_all_promises(name):
-    n_programs = share(1 / len(ESTIMATORS))
-    n_run = in_child(run_programs, name, n_programs)
-    print(f"{name}: {n_run} programs")
-    assert n_run >= n_programs
+    n_programs = share(0.12 / len(ESTIMATORS), 3)
+    assert in_child(run_programs, name, n_programs) >= n_programs
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_values_that_each_constraint_allows_are_drawn_and_each_method_is_called(name):
-    estimator = getattr(sktopic, name)
-    for parameter, values in all_values(estimator).items():
-        given = made(dict(enumerate(values))).values()
-        for constraint in map(make_constraint, estimator._parameter_constraints[parameter]):
-            assert any(map(constraint.is_satisfied_by, given)), f"{parameter}: {constraint}"
+def test_values_that_each_constraint_allows_are_drawn_and_each_method_is_called():
     called = {name for names, _ in CALLS for name in names} | WITHIN_OTHERS | NOT_CALLED
-    methods = {method for method in dir(estimator) if callable(getattr(estimator, method, None))}
-    assert {m for m in methods if m[0] != "_" and not m.endswith("_request")} <= called
+    for name in ESTIMATORS:
+        estimator = getattr(sktopic, name)
+        for parameter, values in all_values(estimator).items():
+            given = made(dict(enumerate(values))).values()
+            for constraint in map(make_constraint, estimator._parameter_constraints[parameter]):
+                assert any(map(constraint.is_satisfied_by, given)), f"{name} {parameter}: {constraint}"
+        methods = {method for method in dir(estimator) if callable(getattr(estimator, method, None))}
+        assert {m for m in methods if m[0] != "_" and not m.endswith("_request")} <= called, name

@@ -193,7 +193,7 @@ def test_what_a_kill_leaves_is_one_version_or_goes_on_to_the_same_result(name, t
         for path in (tmp_path / "killed").rglob("*.json"):
             assert path.parent.suffix == ".incomplete" or json.loads(path.read_bytes())
         # Files that are whole are not read again, so that each kind of state is among the last.
-        chosen = sorted({*some(states, share(0.008)), *states[-3:]})
+        chosen = sorted({*some(states, share(0.004)), *states[-3:]})
         assert set(in_child(compute, name, chosen)) == {answer}
         return
     expected, found = both_contents(name, tmp_path / "expected"), []
@@ -351,7 +351,7 @@ def test_what_others_have_put_at_any_name_is_left_alone(name, tmp_path):
     cases = [
         (name, tmp_path / f"{i} {plant}", path, plant) for i, path in enumerate(paths) for plant in PLANTS
     ]
-    assert failures(attack, some(cases, share(0.03), 2)) == []
+    assert failures(attack, some(cases, share(0.012), 2)) == []
 
 
 # Where the package changes files, and the writers here that call it.

@@ -24,7 +24,7 @@ import sktopic
 from sktopic.exceptions import CountsWarning, TopicLimitWarning
 from tests.conftest import fingerprint
 
-# Number of state-machine cases in all; the other parts grow with it.
+# All parts grow with it; each says by `share` how many cases it has of so many.
 N_CASES = int(os.environ.get("SKTOPIC_HOSTILE_CASES", "1000"))
 # Under AddressSanitizer all takes longer, and memory that was freed is held back.
 WATCHED = "libasan" in os.environ.get("LD_PRELOAD", "")
