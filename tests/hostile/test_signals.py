@@ -5,6 +5,7 @@ exception, before or right after each of its uninterruptible blocks; they are co
 """
 
 import contextlib
+import linecache
 import os
 import pickle
 import random
@@ -120,10 +121,12 @@ def stopped_at_line(model, method, stop_at=None):
             return None
         if event == "line":
             line = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-            if line == stop_at and line not in lines:
-                lines[line] = True
-                signal.raise_signal(signal.SIGINT)
-            lines[line] = True
+            is_new, lines[line] = line not in lines, True
+            if line == stop_at and is_new:
+                before = linecache.getline(frame.f_code.co_filename, frame.f_lineno - 1)
+                # What a tracer raises right after "try:" passes by the blocks around it (CPython 3.11).
+                if before.strip() != "try:":
+                    signal.raise_signal(signal.SIGINT)
         return trace
 
     sys.settrace(trace)
