@@ -123,9 +123,8 @@ def stopped_at_line(model, method, stop_at=None):
             line = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
             is_new, lines[line] = line not in lines, True
             if line == stop_at and is_new:
-                before = linecache.getline(frame.f_code.co_filename, frame.f_lineno - 1)
-                # What a tracer raises right after "try:" passes by the blocks around it (CPython 3.11).
-                if before.strip() != "try:":
+                text = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+                if text != "try:":  # where what a tracer raises passes by the blocks around (CPython 3.11)
                     signal.raise_signal(signal.SIGINT)
         return trace
 
