@@ -43,7 +43,7 @@ help:
 	@echo "make coverage  the test suite, with the lines of Python that it does not run"
 	@echo "make test-all  the test suite on every Python at hand ($(VERSIONS)), and what finds more"
 	@echo "make parallel  tests of kernels, metrics and statistics, each in four threads at once"
-	@echo "make hostile   $(HOSTILE_CASES) random programs against the estimators, and all else in tests/hostile"
+	@echo "make hostile   random programs, damaged files, kills and threads against the estimators, at full size"
 	@echo "make bounds    tests of kernels and estimators, with kernels that check every index"
 	@echo "make sanitize  tests of kernels and hostile tests, with kernels that AddressSanitizer watches"
 	@echo "make races     tests of teams and threads, with kernels that ThreadSanitizer watches"

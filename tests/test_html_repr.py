@@ -1,6 +1,7 @@
 """What notebooks show of estimators: links to their pages, and the attributes that there are."""
 
 from email.message import Message
+from importlib.metadata import PackageNotFoundError
 
 import pytest
 

@@ -5,60 +5,27 @@ import sys
 import threading
 import time
 from functools import partial
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
+import sktopic
 from sktopic._documents._matrices import DocumentBatch
-from sktopic._inference import VariationalStep, _dense_gibbs, _sparse_gibbs, _variational
+from sktopic._inference import VariationalStep
 from sktopic._runtime._interrupt import complete_or_undone
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import GatheredTopics
 from sktopic._topics._word_count_edits import of_topics
-from sktopic._topics._word_counts import WordCounts
-from sktopic._training import _minibatches
 from sktopic._training._sweeps import SweepTrainer
-from sktopic.hdp import (
-    CollapsedGibbsHDP,
-    DirectAssignmentHDP,
-    HybridHDP,
-    OnlineEMHDP,
-    OnlineVariationalHDP,
-    TruncationFreeHDP,
-    _collapsed_method,
-    _final_moves,
-    _online_em_method,
-    _restaurants,
-    _shared_parameters,
-    _stick_breaking,
-    _table_step,
-    _variational_split_merge,
-)
-from sktopic.hdp._batch_moves import BatchMoves
-from sktopic.hdp._direct_assignment_method import DirectAssignment
-from sktopic.hdp._hybrid_topics import HybridTopics
-from sktopic.lda import (
-    CollapsedGibbsLDA,
-    HybridLDA,
-    LangevinLDA,
-    OnlineCVB0LDA,
-    OnlineEMLDA,
-    OnlineOPELDA,
-    OnlineVariationalLDA,
-    StreamingVariationalLDA,
-    _cvb0,
-    _ope,
-)
-from sktopic.lda._langevin import LangevinUpdate
-from sktopic.lda._minibatch_method import MinibatchLDA
-from sktopic.lda._shards import Shard
-from sktopic.moment_matching import MomentMatchingLDA, TriangularDirichletLDA, _method, _tokens
+from sktopic.hdp import _shared_parameters, _variational_split_merge
+from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
 
-from .conftest import all_attributes, assert_same, press_ctrl_c
+from .conftest import all_attributes, assert_same_state, press_ctrl_c, state
 
-# Seconds of the processor (those of other programs are none of our business).
+# Seconds of the processor, which other programs do not add to.
 SOON = 0.5
 HUGE = 10**6
 
@@ -81,12 +48,15 @@ def _interruptible():
     signal.signal(signal.SIGINT, before)
 
 
-def interrupt(monkeypatch, module, name, call=1, delay=0.1):
-    """Send SIGINT a while after some call, counted from 1, of a function; at once for a delay of None.
+def interrupted(monkeypatch, place, run, call=1, delay=None):
+    """Run a function with SIGINT right after a call (counted from 1) of the function at a place.
 
-    Returns a list, to which the processor time of the signal is added.
+    With a delay, the signal comes that many seconds after the call begins. Returns the seconds of the
+    processor from the signal to KeyboardInterrupt.
     """
-    sent, calls, original = [], [], getattr(module, name)
+    module, _, path = place.partition(":")
+    *outer, name = path.split(".")
+    original, sent, calls, timers = resolve_name(place), [], [], []
 
     def fire():
         sent.append(time.process_time())
@@ -94,86 +64,82 @@ def interrupt(monkeypatch, module, name, call=1, delay=0.1):
 
     def wrapped(*arguments, **keywords):
         calls.append(1)
+        if len(calls) == call and delay is not None:
+            timers.append(threading.Timer(delay, fire))
+            timers[0].start()
+        result = original(*arguments, **keywords)
         if len(calls) == call and delay is None:
-            result = original(*arguments, **keywords)
             fire()
-            return result
-        if len(calls) == call:
-            threading.Timer(delay, fire).start()
-        return original(*arguments, **keywords)
+        return result
 
-    monkeypatch.setattr(module, name, wrapped)
-    return sent
-
-
-def assert_stops_soon(sent, run):
-    with pytest.raises(KeyboardInterrupt):
-        run()
-    assert time.process_time() - sent[0] < SOON
-
-
-def state_of(model):
-    return {
-        name: np.copy(value) for name, value in all_attributes(model).items() if not name.startswith("__")
-    }
-
-
-def assert_same_state(model, state):
-    assert all_attributes(model).keys() == state.keys()
-    for name, value in state.items():
-        assert_same(all_attributes(model)[name], value, name)
-
-
-STEPS = {
-    "variational": (
-        partial(OnlineVariationalLDA, max_doc_update_iter=4000, mean_change_tol=0.0),
-        (_variational, "update_documents"),
-    ),
-    "atoms": (
-        partial(OnlineVariationalHDP, max_doc_update_iter=400, bound_tol=0.0),
-        (_stick_breaking, "update_documents"),
-    ),
-    "gibbs": (partial(OnlineEMLDA, doc_sweeps=4000), (_dense_gibbs, "sweep_documents")),
-    "counted draws": (partial(HybridLDA, doc_sweeps=4000), (_sparse_gibbs, "sweep_documents")),
-    "tables": (partial(HybridHDP, sampler="table_indicator", doc_sweeps=4000), (_table_step, "sweep_tables")),
-    "ope": (partial(OnlineOPELDA, max_doc_update_iter=30000), (_ope, "maximise_documents")),
-    "cvb0": (partial(OnlineCVB0LDA, max_doc_update_iter=2000), (_cvb0, "collapse_documents")),
-    "chain": (partial(TruncationFreeHDP, doc_sweeps=4000), (_restaurants, "sweep_cells")),
-}
-
-
-@pytest.mark.parametrize("name", STEPS)
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_document_step_stops_soon_and_changes_nothing(name, n_jobs, monkeypatch):
-    make, kernel = STEPS[name]
-    model = make(n_components=50, batch_size=HUGE, total_samples=100, n_jobs=n_jobs, random_state=0)
-    long = {key: value for key, value in model.get_params().items() if key.startswith(("doc_", "max_doc"))}
-    model.set_params(**{key: 2 for key in long if isinstance(long[key], int)}).partial_fit(FEW)
-    model.set_params(**long)
-    before = state_of(model)
     with monkeypatch.context() as patch:
-        assert_stops_soon(interrupt(patch, *kernel), lambda: model.partial_fit(LONG))
-    assert_same_state(model, before)
+        patch.setattr(resolve_name(":".join([module, *outer])), name, wrapped)
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    seconds = time.process_time() - sent[0]
+    for timer in timers:
+        timer.join()
+    return seconds
+
+
+def new(name, **parameters):
+    return getattr(sktopic, name)(random_state=0, **parameters)
+
+
+def trace_calls(act, run):
+    """Run a function whose frames and lines act(frame, event) sees; KeyboardInterrupt ends it."""
+    before = sys.gettrace()
+    sys.settrace(lambda frame, event, _: act(frame, event))
+    try:
+        run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(before)
+
+
+# Calls that take long
+
+# Estimator, parameters that make a step long, kernel, threads: one alone or two.
+LONG_SEARCH = {"max_doc_update_iter": 4000, "mean_change_tol": 0.0}
+LONG_BOUND = {"max_doc_update_iter": 400, "bound_tol": 0.0}
+STEPS = [
+    ("OnlineVariationalLDA", LONG_SEARCH, "_inference._variational:update_documents", 1),
+    ("OnlineVariationalHDP", LONG_BOUND, "hdp._stick_breaking:update_documents", 2),
+    ("OnlineEMLDA", {"doc_sweeps": 4000}, "_inference._dense_gibbs:sweep_documents", 1),
+    ("OnlineEMLDA", {"doc_sweeps": 4000}, "_inference._dense_gibbs:sweep_documents", 2),
+    ("HybridLDA", {"doc_sweeps": 4000}, "_inference._sparse_gibbs:sweep_documents", 2),
+    ("HybridHDP", {"doc_sweeps": 4000, "sampler": "table_indicator"}, "hdp._table_step:sweep_tables", 1),
+    ("OnlineOPELDA", {"max_doc_update_iter": 30000}, "lda._ope:maximise_documents", 2),
+    ("OnlineCVB0LDA", {"max_doc_update_iter": 2000}, "lda._cvb0:collapse_documents", 1),
+    ("TruncationFreeHDP", {"doc_sweeps": 4000}, "hdp._restaurants:sweep_cells", 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "long", "kernel", "n_jobs"), STEPS)
+def test_document_step_stops_soon_and_changes_nothing(name, long, kernel, n_jobs, monkeypatch):
+    model = new(name, n_components=50, batch_size=HUGE, total_samples=100, n_jobs=n_jobs, **long)
+    counts = {key: 2 for key, value in model.get_params().items() if key in long and isinstance(value, int)}
+    model.set_params(**counts).partial_fit(FEW).set_params(**long)
+    before = state(model)
+    seconds = interrupted(monkeypatch, f"sktopic.{kernel}", lambda: model.partial_fit(LONG), delay=0.1)
+    assert seconds < SOON
+    assert_same_state(state(model), before)
 
 
 def test_transform_and_elbo_stop_soon(monkeypatch):
-    model = OnlineVariationalLDA(n_components=50, random_state=0).fit(FEW)
-    model.set_params(max_doc_update_iter=4000, mean_change_tol=0.0)
+    model = new("OnlineVariationalLDA", n_components=50).fit(FEW)
+    model.set_params(**LONG_SEARCH)
+    kernel = "sktopic._inference._variational:update_documents"
     for call in (model.transform, model.score, model.elbo):
-        with monkeypatch.context() as patch:
-            assert_stops_soon(interrupt(patch, _variational, "update_documents"), lambda c=call: c(LONG))
+        assert interrupted(monkeypatch, kernel, lambda c=call: c(LONG), delay=0.1) < SOON, call
 
 
 def test_other_threads_of_a_team_stop_soon():
-    step = VariationalStep(10**6, 0.0)
+    step, each = VariationalStep(10**6, 0.0), np.arange(400, dtype=np.int32)
+    ends = np.array([0, 400])
     batch = DocumentBatch(
-        *(np.array(a) for a in ([0, 400], [0, 400])),
-        np.arange(400, dtype=np.int32),
-        np.ones(400),
-        np.arange(400, dtype=np.int32),
-        np.arange(401),
-        np.arange(400),
-        np.array([400.0]),
+        ends, ends.copy(), each, np.ones(400), each.copy(), np.arange(401), np.arange(400), ends[1:] * 1.0
     )
     rng = np.random.default_rng(0)
     topics = GatheredTopics(rng.random((400, 100), dtype=np.float32), None, None)
@@ -181,7 +147,7 @@ def test_other_threads_of_a_team_stop_soon():
 
     def piece(first):
         if threading.current_thread() is threading.main_thread():
-            assert started.wait(10)
+            assert started.wait(60)
             raise KeyboardInterrupt
         started.set()
         step(batch, topics, np.full(100, 0.1), None, Workers(1))
@@ -195,18 +161,71 @@ def test_other_threads_of_a_team_stop_soon():
         assert workers.map_here(abs, [(-1,), (-2,), (-3,)]) == [1, 2, 3]
 
 
-UPDATES = {
-    "averaged": (partial(OnlineEMLDA, n_components=5, average=True), (WordCounts, "count_average")),
-    "summed": (partial(StreamingVariationalLDA, n_components=5), (WordCounts, "add")),
-    "langevin": (partial(LangevinLDA, n_components=5), (LangevinUpdate, "__call__")),
-    "prior": (partial(HybridLDA, n_components=5, doc_topic_prior="auto"), (MinibatchLDA, "learned_prior")),
-    "hybrid HDP": (partial(HybridHDP, n_components=5), (HybridTopics, "_learned_root")),
-    "sticks": (partial(OnlineVariationalHDP, n_components=5), (WordCounts, "add")),
-    "births": (partial(OnlineEMHDP, max_births=3), (_online_em_method, "with_births")),
-    "chain": (partial(TruncationFreeHDP, n_components=5), (WordCounts, "add")),
-    "merges": (partial(DirectAssignmentHDP, n_components=5), (BatchMoves, "merge")),
-    "moves": (partial(DirectAssignmentHDP, n_components=5), (DirectAssignment, "updated")),
+def test_merge_pass_stops_soon(monkeypatch):
+    settings = {"n_components": 700, "batch_size": HUGE, "shuffle": False, "total_samples": 80}
+    counts = random_counts(80, 3000, 0.05)
+    expected = new("DirectAssignmentHDP", **settings).partial_fit(counts)
+    # The last of two passes tries many pairs.
+    model = new("DirectAssignmentHDP", **settings, max_iter=2)
+    place = "sktopic.hdp._final_moves:documents_change"
+    assert interrupted(monkeypatch, place, lambda: model.fit(counts)) < SOON
+    assert model.n_batch_iter_ == 1
+    assert_array_equal(model.components_, expected.components_)
+    assert len(model.move_history_) == 0
+
+
+# Estimator, its parameters, kernel
+SHARED, CELLS, TABLES = (
+    "lda._shards:Shard.sweep",
+    "hdp._restaurants:sweep_cells",
+    "hdp._collapsed_method:draw_tables",
+)
+LEARNED, DIRECT = (
+    {"doc_topic_prior": "auto", "prior_interval": 1},
+    {"sampler": "direct_assignment", "n_proposals": 2},
+)
+SAMPLERS = {
+    "LDA": ("CollapsedGibbsLDA", {}, SHARED),
+    "LDA, many topics": ("CollapsedGibbsLDA", {"n_components": 200}, SHARED),
+    "LDA in shards": ("CollapsedGibbsLDA", {"n_shards": 2, "n_jobs": 2}, SHARED),
+    "LDA, learned": ("CollapsedGibbsLDA", LEARNED, SHARED),
+    "table indicators": ("CollapsedGibbsHDP", {}, CELLS),
+    "direct assignment": ("CollapsedGibbsHDP", DIRECT, TABLES),
 }
+CALLS_A_SWEEP = {"LDA in shards": 2, "direct assignment": 2}
+
+
+def sampler(name, **parameters):
+    kind, own, place = SAMPLERS[name]
+    return new(kind, **{"n_components": 40, **own, **parameters}), f"sktopic.{place}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "n_components", "n_repeats"),
+    [("LDA", 500, 4), ("LDA", 190, 20), ("LDA in shards", 500, 4), ("table indicators", 500, 4)],
+)
+def test_long_sweep_stops_soon(name, n_components, n_repeats, monkeypatch):
+    model, place = sampler(name, max_iter=3, n_components=n_components)
+    before = state(model)
+    X = sp.csr_array(sp.vstack([random_counts(100, 4000, 0.7, seed=2)] * n_repeats))
+    assert interrupted(monkeypatch, place, lambda: model.fit(X), delay=0.2) < SOON
+    assert_same_state(state(model), before)
+
+
+def test_long_document_stops_soon(monkeypatch):
+    counts = sp.csr_array(np.full((1, 5000), 10.0))
+    model, place = (
+        new("MomentMatchingLDA", n_components=1000),
+        "sktopic.moment_matching._method:filter_tokens",
+    )
+    assert interrupted(monkeypatch, place, lambda: model.fit(counts), delay=0.1) < SOON
+    # The state is the posterior given the tokens seen so far.
+    assert 0 < model.n_tokens_seen_ < counts.sum()
+    assert np.isfinite(model.partial_fit(counts[:, :] * 0.01).log_marginal_likelihood_)
+
+
+# Updates that are whole or undone
 
 
 class Owner:
@@ -230,22 +249,15 @@ def test_ctrl_c_at_the_edges_of_an_update_does_not_split_it(stop, waits):
     while True:
         owner, lines = Owner(waits), []
 
-        def trace(frame, event, _, lines=lines, n_lines=n_lines):
+        def act(frame, event, lines=lines, n_lines=n_lines):
             if "sktopic" not in frame.f_code.co_filename and frame.f_code.co_name != "update":
                 return None
             lines.append(event)
             if len(lines) == n_lines + 1:
                 signal.raise_signal(signal.SIGINT)
-            return trace
+            return lambda frame, event, _: act(frame, event)
 
-        before = sys.gettrace()
-        sys.settrace(trace)
-        try:
-            owner.update(stop)
-        except KeyboardInterrupt:
-            pass
-        finally:
-            sys.settrace(before)
+        trace_calls(act, lambda owner=owner: owner.update(stop))
         assert vars(owner) in ({"old": 1, "_waits": waits}, {"old": 2, "new": 3, "_waits": waits})
         with pytest.raises(KeyboardInterrupt):  # Ctrl-C works as before
             signal.raise_signal(signal.SIGINT)
@@ -260,7 +272,7 @@ def test_ctrl_c_at_the_edges_of_an_update_does_not_split_it(stop, waits):
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_ctrl_c_while_others_work_does_not_split_an_update(waits):
-    ended = []
+    owner, ended = Owner(waits), []
 
     def piece():
         if threading.get_ident() == threading.main_thread().ident:
@@ -268,131 +280,73 @@ def test_ctrl_c_while_others_work_does_not_split_an_update(waits):
         time.sleep(0.01)
         ended.append(1)
 
-    def update(owner):
+    def update():
         with Workers(2) as workers, complete_or_undone(owner, waits=waits):
             owner.old = 2
             workers.map_here(piece, [()] * 4)
             owner.old = 3
 
-    owner = Owner(waits)
     with pytest.raises(KeyboardInterrupt):
-        update(owner)
+        update()
     assert owner.old == (3 if waits else 1)
     assert len(ended) == 4 or not waits
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-@pytest.mark.parametrize("name", UPDATES)
-@pytest.mark.parametrize("update", [1, 3])
-def test_long_global_step_is_undone(name, update, monkeypatch):
-    make, place = UPDATES[name]
-    settings = {"batch_size": 4, "random_state": 0}
-    expected = make(**settings)
+# Estimator, parameters, a place in the global step; whether the first update has it
+COUNTS = "_topics._word_counts:WordCounts"
+UPDATES = [
+    ("OnlineEMLDA", {"average": True}, f"{COUNTS}.count_average", True),
+    ("StreamingVariationalLDA", {}, f"{COUNTS}.add", True),
+    ("LangevinLDA", {}, "lda._langevin:LangevinUpdate.__call__", True),
+    ("HybridLDA", {"doc_topic_prior": "auto"}, "lda._minibatch_method:MinibatchLDA.learned_prior", True),
+    ("HybridHDP", {}, "hdp._hybrid_topics:HybridTopics._learned_root", False),
+    ("OnlineVariationalHDP", {}, f"{COUNTS}.add", True),
+    ("OnlineEMHDP", {"max_births": 3}, "hdp._online_em_method:with_births", True),
+    ("TruncationFreeHDP", {}, f"{COUNTS}.add", True),
+    ("DirectAssignmentHDP", {}, "hdp._batch_moves:BatchMoves.merge", False),
+    ("DirectAssignmentHDP", {}, "hdp._direct_assignment_method:DirectAssignment.updated", True),
+]
+
+
+@pytest.mark.parametrize(
+    ("update", "kind", "parameters", "place", "is_in_first"),
+    [(update, *case) for case in UPDATES for update in (1, 3) if update > 1 or case[-1]],
+)
+def test_long_global_step_is_undone(update, kind, parameters, place, is_in_first, monkeypatch):
+    size = {} if "max_births" in parameters else {"n_components": 5}
+    expected, model = (new(kind, batch_size=4, **size, **parameters) for _ in range(2))
     if update > 1:
         expected.partial_fit(FEW[: 4 * (update - 1)])
-    monkeypatch.setattr(_minibatches, "LONG_WORK", 0)
-    with monkeypatch.context() as patch:
-        call = update - 1 if place[1] in ("_learned_root", "merge") else update
-        if call == 0:
-            pytest.skip("the first update has no such part")
-        interrupt(patch, *place, call=call, delay=None)
-        model = make(**settings)
-        with pytest.raises(KeyboardInterrupt):
-            model.partial_fit(FEW)
+    monkeypatch.setattr("sktopic._training._minibatches.LONG_WORK", 0)
+    call = update - (not is_in_first)
+    interrupted(monkeypatch, f"sktopic.{place}", lambda: model.partial_fit(FEW), call=call)
     if update > 1:
-        assert_same_state(model, state_of(expected))
+        assert_same_state(state(model), state(expected))
     # A long step does what a short one does.
     model.partial_fit(FEW)
     monkeypatch.undo()
-    expected.partial_fit(FEW)
-    assert_same_state(model, state_of(expected))
-
-
-def test_merge_pass_stops_soon(monkeypatch):
-    settings = {"n_components": 700, "batch_size": HUGE, "shuffle": False, "total_samples": 80}
-    counts = random_counts(80, 3000, 0.05)
-    expected = DirectAssignmentHDP(**settings, random_state=0).partial_fit(counts)
-    with monkeypatch.context() as patch:
-        sent = interrupt(patch, _final_moves, "documents_change", delay=None)
-        # The last of two passes tries many pairs.
-        model = DirectAssignmentHDP(**settings, max_iter=2, random_state=0)
-        assert_stops_soon(sent, lambda: model.fit(counts))
-    assert model.n_batch_iter_ == 1
-    assert_array_equal(model.components_, expected.components_)
-    assert len(model.move_history_) == 0
-
-
-def test_products_in_parts_are_the_same(monkeypatch):
-    x = np.random.default_rng(0).normal(size=(20, 50))
-    monkeypatch.setattr(_variational_split_merge, "PRODUCT_WORK", 7000)
-    assert_allclose(_variational_split_merge.products(x), x.T @ x, rtol=1e-12)
-
-
-def test_arrays_that_are_gone_over_in_blocks_become_the_same(monkeypatch):
-    rng = np.random.default_rng(0)
-    tokens, weights = rng.gamma(0.1, size=(50, 9)), np.full(9, 0.1)
-    given = tokens, weights, 1.0, 1.0, 2.0
-    settings = weights, 1.0, tokens.sum(axis=1), 2.0, (1.0, 1.0)
-    expected = _shared_parameters.fit_weights(*given)
-    alpha = _shared_parameters.fit_concentration(tokens, *settings)
-    models = [OnlineEMLDA(n_components=5, average=True, random_state=0).fit(FEW)]
-    monkeypatch.setattr("sktopic._runtime._arrays.BLOCK_ENTRIES", 40)
-    models.append(OnlineEMLDA(n_components=5, average=True, random_state=0).fit(FEW))
-    assert_array_equal(_shared_parameters.fit_weights(*given), expected)
-    assert _shared_parameters.fit_concentration(tokens, *settings) == alpha
-    assert_same_state(models[1], state_of(models[0]))
-    statistics = models[1]._state.words
-    assert_array_equal(of_topics(statistics, [3, 0]).store, statistics.store[:, [3, 0]])
-    extended = of_topics(statistics, slice(None), n_spare=2)
-    assert_array_equal(extended.store, np.hstack([statistics.store, np.zeros((400, 2))]))
-
-
-SAMPLERS = {
-    "LDA": (partial(CollapsedGibbsLDA, n_components=40), (Shard, "sweep")),
-    "LDA, many topics": (partial(CollapsedGibbsLDA, n_components=200), (Shard, "sweep")),
-    "LDA in shards": (
-        partial(CollapsedGibbsLDA, n_components=40, n_shards=2, n_jobs=2),
-        (Shard, "sweep"),
-    ),
-    "LDA, learned": (
-        partial(CollapsedGibbsLDA, n_components=40, doc_topic_prior="auto", prior_interval=1),
-        (Shard, "sweep"),
-    ),
-    "table indicators": (partial(CollapsedGibbsHDP, n_components=40), (_restaurants, "sweep_cells")),
-    "direct assignment": (
-        partial(CollapsedGibbsHDP, n_components=40, sampler="direct_assignment", n_proposals=2),
-        (_collapsed_method, "draw_tables"),
-    ),
-}
-
-
-def sweep_wide(n_repeats=1):
-    """Documents that a sweep takes some seconds for."""
-    return sp.csr_array(sp.vstack([random_counts(100, 4000, 0.7, seed=2)] * n_repeats))
+    assert_same_state(state(model), state(expected.partial_fit(FEW)))
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.parametrize("scale", [1.0, 0.3])
 def test_interrupted_sweep_is_undone(name, scale, monkeypatch):
-    make, (module, kernel) = SAMPLERS[name]
-    settings = {"random_state": 0} | ({"n_draws": 1} if "LDA" in name else {})
-    calls_a_sweep = {"LDA in shards": 2, "direct assignment": 2}.get(name, 1)
+    draws = {"n_draws": 1} if "LDA" in name else {}
     for sweep in (1, 3):
-        expected = make(max_iter=2, **settings).fit(FEW * scale)
-        model = make(max_iter=9, **settings)
-        before = state_of(model)
-        with monkeypatch.context() as patch:
-            interrupt(patch, module, kernel, call=calls_a_sweep * (sweep - 1) + 1, delay=None)
-            with pytest.raises(KeyboardInterrupt):
-                model.fit(FEW * scale)
+        expected = sampler(name, max_iter=2, **draws)[0].fit(FEW * scale)
+        model, place = sampler(name, max_iter=9, **draws)
+        before = state(model)
+        call = CALLS_A_SWEEP.get(name, 1) * (sweep - 1) + 1
+        interrupted(monkeypatch, place, lambda model=model: model.fit(FEW * scale), call=call)
         if sweep == 1:
-            assert_same_state(model, before)
+            assert_same_state(state(model), before)
         else:
             assert model.n_samples_seen_ == FEW.shape[0]
             assert model.n_iter_ == 2
             found, wanted = all_attributes(model), all_attributes(expected)
-            for name in ("words.store", "words.totals", "tables", "ids", "doc_topic_prior"):
-                assert_array_equal(found.get(f"_state.{name}"), wanted.get(f"_state.{name}"))
+            for field in ("words.store", "words.totals", "tables", "ids", "doc_topic_prior"):
+                assert_array_equal(found.get(f"_state.{field}"), wanted.get(f"_state.{field}"))
         model.set_params(max_iter=2).partial_fit(FEW)
         assert model.topic_word_counts_.sum() == pytest.approx((FEW * (scale * (sweep > 1) + 1)).sum())
 
@@ -405,73 +359,62 @@ def test_ctrl_c_just_before_the_end_of_a_call_does_not_take_the_end_away():
     expected.fit(FEW)
     raised = []
 
-    def trace(frame, event, _):
+    def act(frame, event):
         if frame.f_code is SweepTrainer.leave.__code__ and not raised:
             raised.append(1)
             signal.raise_signal(signal.SIGINT)
-        return None
 
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(FEW)
-    finally:
-        sys.settrace(before)
-    assert_same_state(model, state_of(expected))
+    trace_calls(act, lambda: model.fit(FEW))
+    assert raised
+    assert_same_state(state(model), state(expected))
 
 
-@pytest.mark.parametrize(
-    ("name", "n_components", "n_repeats"),
-    [("LDA", 500, 4), ("LDA", 190, 20), ("LDA in shards", 500, 4), ("table indicators", 500, 4)],
-)
-def test_long_sweep_stops_soon(name, n_components, n_repeats, monkeypatch):
-    make, (module, kernel) = SAMPLERS[name]
-    model = make(max_iter=3, random_state=0).set_params(n_components=n_components)
-    before = state_of(model)
-    X = sweep_wide(n_repeats)
-    with monkeypatch.context() as patch:
-        assert_stops_soon(interrupt(patch, module, kernel, delay=0.2), lambda: model.fit(X))
-    assert_same_state(model, before)
-
-
-def test_long_document_stops_soon(monkeypatch):
-    counts = sp.csr_array(np.full((1, 5000), 10.0))
-    model = MomentMatchingLDA(n_components=1000, random_state=0)
-    with monkeypatch.context() as patch:
-        assert_stops_soon(interrupt(patch, _method, "filter_tokens"), lambda: model.fit(counts))
-    # The state is the posterior given the tokens seen so far.
-    assert 0 < model.n_tokens_seen_ < counts.sum()
-    assert np.isfinite(model.partial_fit(counts[:, :] * 0.01).log_marginal_likelihood_)
-
-
-def test_pieces_of_a_document_are_filtered_as_the_whole(monkeypatch):
-    expected = TriangularDirichletLDA(n_components=5, random_state=0).fit(FEW)
-    monkeypatch.setattr(_tokens, "LONGEST_WORK", 100)
-    assert_same_state(TriangularDirichletLDA(n_components=5, random_state=0).fit(FEW), state_of(expected))
-
-
-@pytest.mark.parametrize("cls", [CollapsedGibbsLDA, CollapsedGibbsHDP])
+@pytest.mark.parametrize("name", ["CollapsedGibbsLDA", "CollapsedGibbsHDP"])
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_a_first_sweep_counts_with_the_call_or_not_at_all(cls, method, monkeypatch):
+def test_a_first_sweep_counts_with_the_call_or_not_at_all(name, method, monkeypatch):
     """SIGINT between the end of the sweep and that of the beginning of the call."""
     X, more = random_counts(30, 20, 0.5), random_counts(10, 20, 0.5, seed=1)
-    model = cls(n_components=3, max_iter=3, random_state=0).fit(X)
-    before = model.__getstate__()
-    counts, totals = model._state.words.store.copy(), model._state.words.totals.copy()
-    complete_sweep = SweepTrainer.complete_sweep
-
-    def interrupted(self, *given):
-        complete_sweep(self, *given)
-        signal.raise_signal(signal.SIGINT)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(SweepTrainer, "complete_sweep", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            getattr(model, method)(more)
-    assert_array_equal(model._state.words.store, counts)
-    assert_array_equal(model._state.words.totals, totals)
-    assert model.__getstate__().keys() == before.keys()
+    model = new(name, n_components=3, max_iter=3).fit(X)
+    before = state(model)
+    place = "sktopic._training._sweeps:SweepTrainer.complete_sweep"
+    interrupted(monkeypatch, place, lambda: getattr(model, method)(more))
+    after = state(model)
+    assert after.keys() == before.keys()
+    for field in ("words.store", "words.totals"):
+        assert_array_equal(after[f"_state.{field}"], before[f"_state.{field}"])
     assert model.n_samples_seen_ == 30
     model.partial_fit(more)
     assert model.topic_word_counts_.sum() == pytest.approx(X.sum() + more.sum())
+
+
+# Work in parts, between which Ctrl-C is heard, has the results of the whole
+
+
+def test_arrays_that_are_gone_over_in_blocks_become_the_same(monkeypatch):
+    rng = np.random.default_rng(0)
+    tokens, weights = rng.gamma(0.1, size=(50, 9)), np.full(9, 0.1)
+
+    def results():
+        model = OnlineEMLDA(n_components=5, average=True, random_state=0).fit(FEW)
+        settings = weights, 1.0, tokens.sum(axis=1), 2.0, (1.0, 1.0)
+        learned = _shared_parameters.fit_weights(tokens, weights, 1.0, 1.0, 2.0)
+        learned = np.append(learned, _shared_parameters.fit_concentration(tokens, *settings))
+        return {"learned": learned, **state(model)}, model._state.words
+
+    expected, _ = results()
+    monkeypatch.setattr("sktopic._runtime._arrays.BLOCK_ENTRIES", 40)
+    found, words = results()
+    assert_same_state(found, expected)
+    assert_array_equal(of_topics(words, [3, 0]).store, words.store[:, [3, 0]])
+    extended = of_topics(words, slice(None), n_spare=2)
+    assert_array_equal(extended.store, np.hstack([words.store, np.zeros((400, 2))]))
+    x = rng.normal(size=(20, 50))
+    monkeypatch.setattr(_variational_split_merge, "PRODUCT_WORK", 7000)
+    assert_allclose(_variational_split_merge.products(x), x.T @ x, rtol=1e-12)
+
+
+def test_pieces_of_a_document_are_filtered_as_the_whole(monkeypatch):
+    fit = partial(new, "TriangularDirichletLDA", n_components=5)
+    expected = fit().fit(FEW)
+    monkeypatch.setattr("sktopic.moment_matching._tokens.LONGEST_WORK", 100)
+    assert_same_state(state(fit().fit(FEW)), state(expected))

@@ -200,8 +200,9 @@ class CorpusSummary:
     def _include_norms(self, entries, starts):
         """Include the entries of some rows, and where those that are not empty start."""
         for name, norm in list(self._norms.items()):
-            if np.any(np.abs(np.add.reduceat(norm(entries), starts) - 1.0) > NORM_TOLERANCE):
-                del self._norms[name]
+            with np.errstate(all="ignore"):  # others may change X meanwhile, to numbers of any size
+                if np.any(np.abs(np.add.reduceat(norm(entries), starts) - 1.0) > NORM_TOLERANCE):
+                    del self._norms[name]
         self._has_fractions = self._has_fractions or bool(np.any(entries != np.rint(entries)))
 
     def warn_of_other_values(self, owner):

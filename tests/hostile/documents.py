@@ -89,25 +89,6 @@ WEIGHTS = {
 }
 
 
-def _memory_map(values):
-    with tempfile.NamedTemporaryFile() as file:
-        mapped = np.memmap(file, values.dtype, "w+", shape=values.shape) if values.size else values
-        mapped[:] = values
-        return mapped
-
-
-def _read_only(values):
-    values.flags.writeable = False
-    return values
-
-
-def _read_only_csr(values):
-    matrix = sp.csr_matrix(values)
-    for part in (matrix.data, matrix.indices, matrix.indptr):
-        part.flags.writeable = False
-    return matrix
-
-
 def _unsorted(values):
     """With the entries of each row in descending order of their columns."""
     matrix = sp.csr_matrix(values[:, ::-1])
@@ -120,18 +101,6 @@ def _duplicated(values):
     matrix = sp.csr_matrix(values)
     parts = np.repeat(matrix.data, 2), np.repeat(matrix.indices, 2), matrix.indptr * 2
     return sp.csr_matrix(parts, shape=matrix.shape)
-
-
-def _wide_indices(values):
-    matrix = sp.csr_array(values)
-    matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
-    return matrix
-
-
-def _explicit_zeros(values):
-    matrix = sp.csr_matrix(np.ones_like(values))
-    matrix.data = values.ravel().copy()
-    return matrix
 
 
 def _corpus(values):
@@ -153,24 +122,16 @@ BLOCKS = "blocks", "generator of blocks"
 CONTAINERS = {
     "ndarray": lambda values: values,
     "Fortran": np.asfortranarray,
-    "every second row": lambda values: np.repeat(values, 2, axis=0)[::2],
     "backwards": lambda values: values[::-1, ::-1],
-    "read-only": _read_only,
-    "memory map": _memory_map,
     "list": lambda values: values.tolist(),
     "data frame": lambda values: pd.DataFrame(values, columns=[f"w{i}" for i in range(values.shape[1])]),
     "csr_matrix": sp.csr_matrix,
     "csr_array": sp.csr_array,
     "csc_array": sp.csc_array,
-    "csc_matrix": sp.csc_matrix,
     "coo_array": sp.coo_array,
-    "lil_matrix": sp.lil_matrix,
     "dok_matrix": sp.dok_matrix,
     "unsorted": _unsorted,
     "duplicated": _duplicated,
-    "int64 indices": _wide_indices,
-    "explicit zeros": _explicit_zeros,
-    "read-only csr": _read_only_csr,
     "one-dimensional": np.ravel,
     "three-dimensional": lambda values: values[:, :, None],
     "generator": lambda values: (row for row in values),

@@ -2,7 +2,6 @@
 
 import contextlib
 import copy
-import multiprocessing
 import os
 import pickle
 import resource
@@ -16,33 +15,29 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 
 import sktopic
+from tests.conftest import all_attributes, fingerprint, fitted_state
 
 from .tools import (
     ESTIMATORS,
     MODELS,
     N_CASES,
-    all_attributes,
     check_answers,
     corpus,
     differences,
-    fingerprint,
-    fitted_state,
+    failures,
     in_child,
     new,
     note,
     share,
+    some,
 )
 
 X = corpus(64, 20)
 WIDE, NARROW = corpus(60, 150), corpus(40, 90, seed=1)
-every_estimator = pytest.mark.parametrize("name", MODELS)
-# Where all share the code and a case takes seconds.
-some_estimators = pytest.mark.parametrize(
-    "name", ESTIMATORS if N_CASES >= 10_000 else ["CollapsedGibbsLDA", "OnlineEMLDA"]
-)
+# More rounds find rarer races.
+N_ROUNDS = min(200, share(0.005))
 
 
 def together(*functions):
@@ -80,10 +75,9 @@ def results(*functions):
 # Threads
 
 
-def fit_in_two_threads(name, n_fits):
-    """Runs in a child process."""
+def fit_in_two_threads(name):
     model = new(name, n_components=9)
-    for i in range(n_fits):
+    for i in range(N_ROUNDS):
         note(f"fit number {i}")
         errors = together(lambda: model.fit(WIDE), lambda: model.fit(NARROW))
         for error in errors:
@@ -92,11 +86,6 @@ def fit_in_two_threads(name, n_fits):
         trained_on = WIDE if model.n_features_in_ == WIDE.shape[1] else NARROW
         check_answers(model, trained_on)
     check_answers(model.fit(X), X)
-
-
-@every_estimator
-def test_two_threads_that_fit_one_estimator_get_an_error(name):
-    in_child(fit_in_two_threads, name, min(300, share(0.01)))
 
 
 def all_answers(model):
@@ -110,87 +99,32 @@ def all_answers(model):
     return fingerprint([*found, pickle.dumps(model), clone(model).get_params()])
 
 
-def read_in_threads(name, n_rounds):
-    """Runs in a child process: threads that ask one model at once get the bits that one thread gets."""
+def read_in_threads(name):
+    """Threads that ask one model at once get the bits that one thread gets."""
     fitted = pickle.dumps(new(name, n_jobs=2).fit(X))
     expected = all_answers(pickle.loads(fitted))
-    for i in range(n_rounds):
-        note(f"round {i}")
+    for _ in range(N_ROUNDS):
         model = pickle.loads(fitted)  # nothing is computed yet that it keeps
         assert results(*[partial(all_answers, model)] * 4) == [expected] * 4
 
 
-@every_estimator
-def test_threads_that_ask_one_model_get_the_answers_of_one_thread(name):
-    in_child(read_in_threads, name, min(300, share(0.005)))
-
-
-def fit_side_by_side(name, n_rounds):
-    """Runs in a child process: models of their own, trained at once, become what one alone becomes."""
+def fit_side_by_side(name):
+    """Models of their own, trained at once, become what one alone becomes."""
 
     def trained(n_jobs):
         model = new(name, n_jobs=n_jobs).fit(X).partial_fit(X[:8])
         return fingerprint([fitted_state(model), model.transform(X)])
 
     expected = trained(None)
-    for i in range(n_rounds):
-        note(f"round {i}")
+    for _ in range(N_ROUNDS):
         assert results(*(partial(trained, n) for n in (None, 1, 2, 3))) == [expected] * 4
 
 
-@every_estimator
-def test_threads_that_train_models_of_their_own_do_not_meet(name):
-    in_child(fit_side_by_side, name, min(300, share(0.003)))
-
-
-FIRST_IMPORTS = """
-import sys, threading
-from importlib import import_module
-for name in ("pandas", "scipy.sparse.linalg", "scipy.special", "sklearn.model_selection", "sklearn.pipeline"):
-    import_module(name)  # as these fail in threads
-
-def together(*functions):
-    start, found = threading.Barrier(len(functions)), []
-
-    def call(function):
-        start.wait()
-        found.append(function())
-
-    threads = [threading.Thread(target=call, args=(function,)) for function in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == len(functions)
-    return found
-
-def read(name):
-    module = import_module(name)
-    return [getattr(module, public) for public in module.__all__]
-
-def fit():
-    import sktopic
-    X = [[200, 0, 100], [0, 300, 100], [100, 100, 0]]
-    return sktopic.OnlineEMLDA(2, n_jobs=2, random_state=0).fit(X).transform(X).tobytes()
-
-together(*(lambda name=name: read(name) for name in 2 * sys.argv[1:]))
-assert len(set(together(*[fit] * 4))) == 1
-"""
-
-
-def test_first_imports_and_fits_in_threads():
-    """Of a process that has imported nothing of the package."""
-    modules = ["sktopic", *(f"sktopic.{name}" for name in sktopic._MODULES)]
-    command = [sys.executable, "-W", "error", "-c", FIRST_IMPORTS, *modules]
-    for _ in range(min(100, share(0.001))):
-        subprocess.run(command, check=True, timeout=120)
-
-
-def use_while_training(name, n_updates):
-    """Runs in a child process: answers of a model in training are those of some complete state of it."""
+def use_while_training(name):
+    """Answers of a model in training are those of some complete state of it."""
     model = new(name, batch_size=len(X), max_iter=1).partial_fit(X)
     # Each is one update, also where updates end at every 64th document.
-    batches = [corpus(32, 20, seed=i) for i in range(n_updates)]
+    batches = [corpus(32, 20, seed=i) for i in range(N_ROUNDS)]
     twin, complete = pickle.loads(pickle.dumps(model)), []
     for batch in [None, *batches]:
         if batch is not None:
@@ -224,9 +158,41 @@ def use_while_training(name, n_updates):
     assert fingerprint(model.transform(X)) == complete[-1]
 
 
-@every_estimator
-def test_answers_of_a_model_in_training_are_those_of_a_complete_state(name):
-    in_child(use_while_training, name, min(200, share(0.006)))
+@pytest.mark.parametrize("use", [fit_in_two_threads, read_in_threads, fit_side_by_side, use_while_training])
+def test_threads_get_the_answers_of_one_thread_or_an_error(use):
+    found = failures(use, some([(name,) for name in MODELS], share(0.008)))
+    assert not found, "\n".join(found)
+
+
+FIRST_IMPORTS = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+for name in ("pandas", "scipy.sparse.linalg", "scipy.special", "sklearn.model_selection", "sklearn.pipeline"):
+    import_module(name)  # as these fail in threads
+
+def read(name):
+    module = import_module(name)
+    return [getattr(module, public) for public in module.__all__]
+
+def fit(_):
+    import sktopic
+    X = [[200, 0, 100], [0, 300, 100], [100, 100, 0]]
+    return sktopic.OnlineEMLDA(2, n_jobs=2, random_state=0).fit(X).transform(X).tobytes()
+
+names = 2 * sys.argv[1:]
+with ThreadPoolExecutor(len(names)) as pool:
+    list(pool.map(read, names))
+    assert len(set(pool.map(fit, range(4)))) == 1
+"""
+
+
+def test_first_imports_and_fits_in_threads():
+    """Of a process that has imported nothing of the package."""
+    modules = ["sktopic", *(f"sktopic.{name}" for name in sktopic._MODULES)]
+    command = [sys.executable, "-W", "error", "-c", FIRST_IMPORTS, *modules]
+    for _ in range(min(100, share(0.001))):
+        subprocess.run(command, check=True, timeout=600)
 
 
 # Processes
@@ -252,51 +218,33 @@ def answer_after_fork(model):
     return text
 
 
-def answers_of_processes(name):
+def answers_of_processes(names, backends):
     """Runs in a child process: one answer wherever it is computed."""
-    model = new(name, n_jobs=2)
-    answers = {"here": answer(model), "after a fork": answer_after_fork(model)}
-    for backend in ("threading", "loky"):
-        note(backend)
-        with joblib.parallel_config(backend, n_jobs=2):
-            answers[backend] = answer(model.set_params(n_jobs=None))
-            nested = joblib.Parallel()(joblib.delayed(answer)(model.set_params(n_jobs=2)) for _ in range(2))
-            answers[f"in a {backend} job"], answers["in another job"] = nested
-    return answers
+    for name in names:
+        note(name)
+        model = new(name, n_jobs=2)
+        answers = {"here": answer(model), "after a fork": answer_after_fork(model)}
+        for backend in backends:
+            with joblib.parallel_config(backend, n_jobs=2):
+                answers[backend] = answer(model.set_params(n_jobs=None))
+                jobs = joblib.Parallel()(joblib.delayed(answer)(model.set_params(n_jobs=2)) for _ in range(2))
+                answers[f"in a {backend} job"], answers[f"in another {backend} job"] = jobs
+        assert len(set(answers.values())) == 1, answers
 
 
-@some_estimators
-def test_results_are_the_same_in_forks_and_joblib_jobs(name):
-    answers = in_child(answers_of_processes, name)
-    assert len(set(answers.values())) == 1, answers
-
-
-@pytest.mark.parametrize("method", ["spawn", "forkserver"])
-def test_results_are_the_same_in_processes_started_afresh(method):
-    models = [new(name, n_jobs=2) for name in ESTIMATORS]
-    with multiprocessing.get_context(method).Pool(1) as pool:
-        assert pool.map(answer, models) == [answer(model) for model in models]
-
-
-def search_grid(name, backend):
-    """Runs in a child process."""
-    with joblib.parallel_config(backend):
-        search = GridSearchCV(new(name, n_jobs=2), {"n_components": [2, 4]}, cv=2, n_jobs=2).fit(X)
-    return search.cv_results_["mean_test_score"].tolist()
-
-
-@some_estimators
-def test_grid_search_with_jobs_inside_jobs(name):
-    scores = [in_child(search_grid, name, backend) for backend in ("sequential", "threading", "loky")]
-    assert np.isfinite(scores).all() and scores[0] == scores[1] == scores[2]
+@pytest.mark.usefixtures("alone")
+def test_results_are_the_same_in_forks_and_in_jobs():
+    # Processes of loky, which import all anew, are those of tests/test_common.py, too.
+    backends = ["threading", "loky"] if N_CASES >= 10_000 else ["threading"]
+    in_child(answers_of_processes, some(ESTIMATORS, share(0.003)), backends)
 
 
 # No threads
 
 
-def train_without_threads():
-    """Runs in a child process: all estimators, for a user who may start no more threads."""
-    alone = {name: [new(name).fit(X).partial_fit(X), new(name)] for name in ESTIMATORS}
+def train_without_threads(names):
+    """Runs in a child process: estimators of a user who may start no more threads."""
+    alone = {name: [new(name).fit(X).partial_fit(X), new(name)] for name in names}
     if os.getuid() == 0:  # who has no limit
         os.setuid(65534)
     resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
@@ -311,64 +259,62 @@ def train_without_threads():
         assert np.array_equal(expected.transform(X), theta)
 
 
+@pytest.mark.usefixtures("alone")
 @pytest.mark.skipif(joblib.cpu_count() < 2, reason="there is one core")
 def test_without_more_threads_the_calling_one_does_the_work():
-    in_child(train_without_threads)
+    in_child(train_without_threads, some(ESTIMATORS, share(0.006)))
 
 
 # No memory
 
 
-def address_space():
-    """Bytes of address space in use."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
-
-
 @contextlib.contextmanager
 def at_most(more):
     """Refuse to grow the address space by more bytes than given."""
+    with open("/proc/self/statm") as file:
+        in_use = int(file.read().split()[0]) * resource.getpagesize()
     limits = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (address_space() + more, limits[1]))
+    resource.setrlimit(resource.RLIMIT_AS, (in_use + more, limits[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
-def train_without_memory(name, sizes):
-    """Runs in a child process."""
-    wide = np.ones((2, 3000))
-    refused = 0
-    # A call that begins anew, for a model too large; and one that goes on, with documents too many.
-    for method, given, params in (("fit", wide, {"n_components": 60}), ("partial_fit", wide, {})):
-        for size in sizes:
-            note(f"{method} with {size} bytes")
-            model = new(name, **params).fit(wide[:, :50] if method == "fit" else wide)
-            before = {key: copy.copy(value) for key, value in all_attributes(model).items()}
-            try:
-                with at_most(size):
-                    getattr(model, method)(given)
-            except MemoryError:
-                refused += 1
-            except SystemError as error:  # NumPy's indexing may fail without saying why
-                raised_in = traceback.extract_tb(error.__traceback__)[-1].filename
-                assert "/numpy/" in raised_in or "/scipy/" in raised_in, raised_in
-                refused += 1
-            else:
-                break
-            # Whole: the state of before, or that of a complete update.
-            if model.n_features_in_ < given.shape[1]:
-                assert not differences(before, all_attributes(model)), differences(
-                    before, all_attributes(model)
-                )
-            check_answers(model, wide[:, : model.n_features_in_])
-            check_answers(model.partial_fit(wide[:, : model.n_features_in_]), wide[:, : model.n_features_in_])
-    assert refused, "there was memory enough"
+def train_without_memory(name, method, sizes):
+    """Runs in a child process: fit begins anew, for a model too large; partial_fit goes on."""
+    wide, refused = np.ones((2, 3000)), 0
+    earlier = wide[:, :50] if method == "fit" else wide
+    for size in sizes:
+        note(f"{method} with {size} bytes")
+        model = new(name, **({"n_components": 60} if method == "fit" else {})).fit(earlier)
+        before = {key: copy.copy(value) for key, value in all_attributes(model).items()}
+        try:
+            with at_most(size):
+                getattr(model, method)(wide)
+        except MemoryError:
+            refused += 1
+        except SystemError as error:  # NumPy's indexing may fail without saying why
+            raised_in = traceback.extract_tb(error.__traceback__)[-1].filename
+            assert "/numpy/" in raised_in or "/scipy/" in raised_in, raised_in
+            refused += 1
+        else:
+            break
+        # Whole: the state of before, or that of a complete update.
+        documents = wide[:, : model.n_features_in_]
+        if documents.shape != wide.shape:
+            changed = differences(before, all_attributes(model))
+            assert not changed, changed
+        check_answers(model, documents)
+        check_answers(model.partial_fit(documents), documents)
+    assert refused or method == "partial_fit", "there was memory enough"  # where little is needed
+
+
+CASES = [(name, method) for method in ("fit", "partial_fit") for name in MODELS]
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
-@every_estimator
-def test_no_memory_is_a_memory_error_and_leaves_the_model(name):
-    sizes = np.geomspace(2**16, 2**28, 4 if N_CASES < 10_000 else 50)
-    in_child(train_without_memory, name, [0, *sizes.astype(int).tolist()])
+@pytest.mark.parametrize(("name", "method"), some(CASES, share(0.008), 0))
+def test_no_memory_is_a_memory_error_and_leaves_the_model(name, method):
+    sizes = [0, *np.geomspace(2**16, 2**28, min(50, share(0.003, 4))).astype(int).tolist()]
+    in_child(train_without_memory, name, method, sizes)  # where nothing that was freed can be used again

@@ -1,87 +1,22 @@
-"""Counts, parameters and shapes at the ends: a ValueError or a finite answer, in bounded time and memory.
-
-Each case states what it may take: seconds of processor time, and bytes by which the process may grow.
-"""
+"""Counts and priors at the ends of their ranges have finite answers."""
 
 import itertools
-import random
-import re
-import resource
-import time
 
 import numpy as np
-import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import sktopic
 
 from .tools import (
-    ESTIMATORS,
     MODELS,
-    N_CASES,
     check_answers,
-    check_resources,
-    corpus,
     failures,
     new,
-    outcome,
     share,
+    some,
 )
 
-every_estimator = pytest.mark.parametrize("name", MODELS)
-MAGNITUDES = [5e-324, 1e-100, 9e-13, 1e-12, 1e-6, 1.0, 1e6, 1e12, 1.1e12, 1e100]
-POSITIVE = ("doc_topic_prior", "topic_word_prior", "topic_concentration", "doc_concentration")
-PRIORS = ("topic_concentration_prior", "doc_concentration_prior")
-
-
-def fit_and_answer(model, X):
-    """fit, partial_fit, transform, score and components_ are finite, or X or a parameter is refused."""
-    _, refusal = outcome(model.fit, X)
-    if refusal is not None:
-        assert isinstance(refusal, ValueError) and re.search("allowed|must be", str(refusal)), repr(refusal)
-        return
-    check_answers(model, X)
-    check_answers(model.partial_fit(X), X)
-    assert np.isfinite(model.score(X))
-    if hasattr(model, "elbo"):
-        assert np.isfinite(model.elbo(X))
-
-
-def use_magnitudes(name, parameter, value, count):
-    """Runs in a child process."""
-    X = np.minimum(corpus(6, 5), 1.0) * count
-    if parameter in PRIORS:
-        fit_and_answer(new(name, **{parameter: (value, 1.0)}), X)
-        fit_and_answer(new(name, **{parameter: (1.0, value)}), X)
-    else:
-        fit_and_answer(new(name, **({} if parameter is None else {parameter: value})), X)
-
-
-def magnitudes_of(name):
-    known = getattr(sktopic, name)().get_params()
-    parameters = [None, *(parameter for parameter in (*POSITIVE, *PRIORS) if parameter in known)]
-    return itertools.product([name], parameters, MAGNITUDES, MAGNITUDES)
-
-
-def test_counts_and_priors_of_any_size_are_refused_or_finite():
-    cases = [case for name in ESTIMATORS for case in magnitudes_of(name)]
-    found = failures(use_magnitudes, random.Random(0).sample(cases, min(len(cases), share(0.6))))
-    assert not found, "\n".join(found)
-
-
-def mixed_magnitudes(name, seed):
-    """Runs in a child process: counts of all sizes in one matrix."""
-    rng = np.random.default_rng(seed)
-    X = np.where(rng.random((8, 6)) < 0.5, 0.0, 10.0 ** rng.uniform(-12, 12, (8, 6)))
-    fit_and_answer(new(name, batch_size=int(rng.integers(1, 9))), X)
-
-
-def test_counts_of_all_sizes_in_one_matrix_are_finite():
-    cases = list(itertools.product(MODELS, range(max(1, share(0.005)))))
-    found = failures(mixed_magnitudes, cases)
-    assert not found, "\n".join(found)
-
+POSITIVE = "doc_topic_prior", "topic_word_prior", "topic_concentration", "doc_concentration"
 
 # Two groups of words in two groups of documents, and a document without words.
 GROUPS = np.array(
@@ -125,76 +60,5 @@ def test_counts_and_priors_at_the_ends_of_their_range_are_answered():
         }
         for values in itertools.product(*ends.values()):
             cases += itertools.product([name], ENDS, [dict(zip(ends, values))])
-    found = failures(use_ends, cases)
-    assert not found, "\n".join(found)
-
-
-# Shapes
-
-N_MANY = 10**6 if N_CASES >= 10_000 else 20_000
-
-
-def one_word_documents(n_documents):
-    words = np.random.default_rng(0).integers(0, 50, n_documents).astype(np.int32)
-    return sp.csr_array((np.ones(n_documents), words, np.arange(n_documents + 1)), shape=(n_documents, 50))
-
-
-def long_document():
-    """Ten million tokens of 1000 words."""
-    return np.full((1, 1000), 1e4)
-
-
-def huge_count():
-    return np.array([[0.0, 1e12, 0.0], [1.0, 0.0, 2.0]])
-
-
-# matrix, parameters, seconds for a fit, a partial_fit and answers, bytes
-SHAPES = {
-    "no documents": (lambda: np.zeros((0, 5)), {}, 1, 20e6),
-    "no words": (lambda: np.zeros((5, 0)), {}, 1, 20e6),
-    "nothing": (lambda: sp.csr_array((0, 0)), {}, 1, 20e6),
-    "only zeros": (lambda: sp.csr_array((50, 5)), {}, 1, 20e6),
-    "rows of zeros": (lambda: np.repeat([[0.0], [1.0], [0.0]], 4, axis=1), {}, 1, 20e6),
-    "one word": (lambda: np.ones((20, 1)), {}, 1, 20e6),
-    "one document of one word": (lambda: np.ones((1, 1)), {}, 1, 20e6),
-    "one topic": (lambda: corpus(), {"n_components": 1}, 1, 20e6),
-    "a huge count": (huge_count, {}, 1, 20e6),
-    "1000 topics on 5 words": (lambda: corpus(20, 5), {"n_components": 1000, "batch_size": 20}, 20, 200e6),
-    "a document of 10 million tokens": (long_document, {}, 10, 200e6),
-    "many documents of one word": (
-        lambda: one_word_documents(N_MANY),
-        {"max_iter": 1, "batch_size": 1000},
-        2 + 300e-6 * N_MANY,
-        50e6 + 1000 * N_MANY,
-    ),
-    "a million empty columns": (
-        lambda: sp.csr_array(([1.0, 2.0], [3, 999_999], [0, 1, 2]), shape=(2, 10**6)),
-        {},
-        10,
-        1500e6,
-    ),
-}
-
-
-def use_shape(name, shape):
-    """Runs in a child process."""
-    make, params, most_seconds, most_bytes = SHAPES[shape]
-    X = make()
-    model = new(name, **params)
-    started, peak = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    try:
-        fitted = model.fit(X)
-    except ValueError:
-        assert 0 in X.shape, "refused"
-    else:
-        check_answers(fitted.partial_fit(X), X)
-        assert np.isfinite(fitted.score(X)) or not np.any(X.data if sp.issparse(X) else X)
-    seconds = time.process_time() - started
-    grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak)
-    check_resources(seconds, most_seconds, grown, most_bytes)
-
-
-@every_estimator
-def test_odd_shapes_are_answered_in_bounded_time_and_memory(name):
-    found = failures(use_shape, [(name, shape) for shape in SHAPES], timeout=3600.0)
+    found = failures(use_ends, some(cases, share(0.08), 0, 1))
     assert not found, "\n".join(found)

@@ -4,11 +4,13 @@ What may kill the interpreter runs in a child process, which says what it is abo
 reported with the case that made it, as a failed test and not as the end of the test run.
 """
 
+import collections
 import contextlib
 import ctypes
 import mmap
 import multiprocessing
 import os
+import random
 import resource
 import signal
 import sys
@@ -21,14 +23,10 @@ from sklearn.exceptions import UndefinedMetricWarning
 import sktopic
 from sktopic.exceptions import CountsWarning, TopicLimitWarning
 from tests import registry
-from tests.conftest import all_attributes as all_attributes
-from tests.conftest import delete_attribute as delete_attribute
-from tests.conftest import fingerprint as fingerprint
-from tests.conftest import fitted_state as fitted_state
-from tests.conftest import set_attribute as set_attribute
+from tests.conftest import fingerprint
 from tests.registry import CLASSES
 
-# Number of state-machine cases in all; the other parts grow with it.
+# All parts grow with it; each says by `share` how many cases it has of so many.
 N_CASES = int(os.environ.get("SKTOPIC_HOSTILE_CASES", "1000"))
 # Under AddressSanitizer all takes longer, and memory that was freed is held back.
 WATCHED = "libasan" in os.environ.get("LD_PRELOAD", "")
@@ -56,6 +54,17 @@ SMALL = {
 def share(fraction, least=1):
     """That fraction of the number of cases, and at least a few."""
     return max(least, round(N_CASES * fraction))
+
+
+def some(cases, n_cases, *columns):
+    """So many of the cases at most, drawn at random; values of these columns come as often as each other."""
+    drawn, n_drawn = random.Random(0).sample(cases, len(cases)), collections.Counter()
+    order = []
+    for case in drawn:
+        values = str([case[column] for column in columns])
+        order.append(n_drawn[values] if columns else 0)
+        n_drawn[values] += 1
+    return [drawn[i] for i in sorted(range(len(drawn)), key=order.__getitem__)[:n_cases]]
 
 
 def new(name, **params):
@@ -136,13 +145,15 @@ class ChildError(AssertionError):
     """A child process has crashed, hung or raised; the message has what it said it was doing."""
 
 
+# Seconds without a word after which a child process counts as hung: machines may have much else to do.
+PATIENCE = 600.0
 # Forked from a server that has the imports done and no threads: fast, and safe wherever pytest runs.
 # Threads that imports have started in the server would leave memory over to the children (glibc).
 os.environ["MALLOC_ARENA_MAX"] = "1"
 _context = multiprocessing.get_context("forkserver")
 _PRELOADED = ["datasets", "dask", "inspection", "metrics", "model_selection", "seeding"]
 _PRELOADED = [f"sktopic.{name}" for name in _PRELOADED]
-_PRELOADED += ["pytest", "hypothesis", "pandas", "pooch", "requests", "http.server", "tests.hostile.tools"]
+_PRELOADED += ["pytest", "hypothesis", "pandas", "tests.hostile.tools"]
 _context.set_forkserver_preload(_PRELOADED)
 _connection = None
 
@@ -164,8 +175,7 @@ def _serve(connection, function, arguments):
     warnings.simplefilter("error")
     # scikit-learn's: X was a data frame once and is none now.
     warnings.filterwarnings("ignore", ".* feature names", UserWarning)
-    # Corpora are small, and some documents have no words.
-    for category in (CountsWarning, TopicLimitWarning, UndefinedMetricWarning):
+    for category in (CountsWarning, TopicLimitWarning, UndefinedMetricWarning):  # corpora are small
         warnings.simplefilter("ignore", category)
     try:
         message = ("result", function(*arguments))
@@ -192,7 +202,7 @@ def child(function, *arguments):
         ours.close()
 
 
-def in_child(function, *arguments, timeout=120.0):
+def in_child(function, *arguments, timeout=PATIENCE):
     """function(*arguments), run in a child process; both must be importable there.
 
     Raises ChildError if that raises, if it crashes, or if it says nothing (see note) for so many seconds.
@@ -201,7 +211,7 @@ def in_child(function, *arguments, timeout=120.0):
         return follow(process, connection, timeout)
 
 
-def follow(process, connection, timeout, on_note=None):
+def follow(process, connection, timeout=PATIENCE, on_note=None):
     """Wait for the result of a child process; on_note is called with what it notes."""
     last = "nothing noted"
     while True:
@@ -225,7 +235,7 @@ def _ending(code):
     return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
 
-def failures(function, cases, timeout=60.0, on_note=None):
+def failures(function, cases, timeout=PATIENCE, on_note=None):
     """Call the function with each case in child processes; returns a text for each that crashed or raised.
 
     on_note is called with what the function notes.
