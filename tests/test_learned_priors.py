@@ -58,7 +58,9 @@ def follow(rule, is_symmetric, averages, alpha, counts, rho):
         batch = [*gains.mean(axis=0), (psi(total + counts.sum(axis=1)) - psi(total)).mean()]
         averages = (1 - rho) * averages + rho * np.array(batch)
         above = SHAPE - 1 + TOTAL * averages[:-1]
-        return averages, (above.mean() if is_symmetric else above) / (RATE + TOTAL * averages[-1]) * np.ones(k)
+        return averages, (above.mean() if is_symmetric else above) / (RATE + TOTAL * averages[-1]) * np.ones(
+            k
+        )
     batch = mean_logs(alpha + counts).mean(axis=0)
     averages = (1 - rho) * averages + rho * batch
     value = alpha.mean()
@@ -192,7 +194,11 @@ def test_the_shares_of_topics_are_learned_by_default_and_need_a_prior_for_each()
 
 
 def test_a_prior_that_is_given_stays_and_is_copied():
-    for given, wanted in ((np.array([0.1, 0.2, 0.7]), [0.1, 0.2, 0.7]), (0.4, [0.4] * 3), (None, [START] * 3)):
+    for given, wanted in (
+        (np.array([0.1, 0.2, 0.7]), [0.1, 0.2, 0.7]),
+        (0.4, [0.4] * 3),
+        (None, [START] * 3),
+    ):
         model = OnlineEMLDA(3, doc_topic_prior=given, random_state=0).fit(BATCHES[2])
         if given is not None:
             given *= 5.0
