@@ -1,4 +1,4 @@
-"""What each rule learns of the priors, by its formula: documents whose topics are known, as no word has two."""
+"""What each rule learns of the priors, by its formula: of documents whose topics are known."""
 
 import numpy as np
 import pytest
@@ -21,8 +21,9 @@ from sktopic.lda import (
 from .lda_models import mean_logs
 from .reference.dirichlet import fit_dirichlet, fit_symmetric_dirichlet
 
+# No word has two topics.
 TOPIC_OF_WORD = np.array([0, 0, 1, 2, 2])
-TOPICS = (TOPIC_OF_WORD == np.arange(3)[:, None]) * [0.3, 0.7, 1.0, 0.5, 0.5]
+TOPICS = np.eye(3)[:, TOPIC_OF_WORD] * [0.3, 0.7, 1.0, 0.5, 0.5]
 # One that learns nothing of the prior, as topics are still random; then two, with a document without words.
 BATCHES = [
     np.array(rows, dtype=float)
