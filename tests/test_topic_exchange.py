@@ -108,8 +108,6 @@ def exchanged(model, matrix):
     [
         OnlineEMLDA(average=True),
         OnlineEMLDA(doc_topic_prior="auto", prior_update="gamma"),
-        OnlineEMLDA(doc_topic_prior="auto"),
-        OnlineEMLDA(doc_topic_prior="auto", prior_update="shares"),
         OnlineVariationalLDA(),
         HybridLDA(),
     ],
