@@ -47,3 +47,25 @@ def smoothed(counts, smoothing):
 def mean_logs(parameters):
     """E[log p] of each row's Dirichlet."""
     return digamma(parameters) - digamma(parameters.sum(axis=-1, keepdims=True))
+
+
+class Recorder:
+    """A callback of scikit-learn: notes what is reported, models and their scores; stops after some task."""
+
+    def __init__(self, stop_after=None):
+        self.events, self.models, self.scores, self.stop_after = [], [], [], stop_after
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(f"begin {context.task_name} {context.task_id}")
+
+    def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
+        self.events.append(f"end {context.task_name} {context.task_id}")
+        self.models.append(fitted_estimator)
+        self.scores.append((fitted_estimator.score(X), y, estimator.components_.copy()))
+        return (context.task_name, context.task_id) == self.stop_after

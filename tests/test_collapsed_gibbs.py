@@ -15,7 +15,7 @@ from sktopic.lda._collapsed_method import CollapsedLDA
 from sktopic.lda._shards import Shard, TopicLists, TopicRows
 
 from .conftest import assert_same_state, state
-from .lda_models import CORPUS, X, smoothed
+from .lda_models import CORPUS, Recorder, X, smoothed
 
 ETA, ALPHA = 0.1, 0.3
 MORE = sp.csr_array(
@@ -342,38 +342,17 @@ def test_an_interrupt_leaves_the_last_complete_sweep_or_nothing(monkeypatch, nam
     assert_allclose(model.topic_word_counts_.sum(axis=0), (copies + 1) * X.sum(axis=0), rtol=1e-12)
 
 
-class Watcher:
-    """A callback of scikit-learn that scores the model after every sweep, and stops after some."""
-
-    def __init__(self, stop_after=None):
-        self.scores, self.stop_after = [], stop_after
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
-        if context.task_name == "epoch":
-            self.scores.append(fitted_estimator.score(X))
-            return len(self.scores) == self.stop_after
-        return False
-
-
 def test_callbacks_see_every_sweep_and_can_stop_the_chain():
     pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
-    watcher = Watcher()
-    model = make_model().set_callbacks(watcher).fit(X)
+    recorder = Recorder()
+    model = make_model().set_callbacks(recorder).fit(X)
     assert_array_equal(model.topic_word_counts_, make_model().fit(X).topic_word_counts_)
-    assert len(watcher.scores) == 20
-    assert watcher.scores[-1] == model.score(X)
-    assert len(set(watcher.scores)) > 10
+    ends = [f"end {task}" for i in range(20) for task in ("update 0", f"epoch {i}")]
+    assert [event for event in recorder.events if event.startswith("end")] == [*ends, "end fit 0"]
+    assert recorder.scores[-1][0] == model.score(X)
+    assert len({score for score, *_ in recorder.scores}) > 10
     # Samples kept before the stop are averaged.
-    model = make_model(n_draws=3).set_callbacks(Watcher(stop_after=17)).fit(X)
+    model = make_model(n_draws=3).set_callbacks(Recorder(stop_after=("epoch", 16))).fit(X)
     assert model.n_iter_ == 17
     chains = [make_model(max_iter=max_iter).fit(X).topic_word_counts_ for max_iter in (10, 15)]
     assert_allclose(model.topic_word_counts_, np.mean(chains, axis=0), rtol=1e-12, atol=1e-12)

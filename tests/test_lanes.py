@@ -76,6 +76,10 @@ MODELS = {
 named = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 
 
+def len_of(batch):
+    return batch.shape[0]
+
+
 class Rounds:
     """Rounds of lanes in shards of words, on documents dealt in order: batch by batch, lane by lane."""
 
@@ -167,67 +171,53 @@ def test_rounds_of_one_lane_are_plain_updates(name):
         assert_same_state(rounds.model, plain, 1e-9)
 
 
-@pytest.mark.parametrize("learning_decay", [0.65, 0.0, None])
-def test_a_round_follows_the_formula(learning_decay, monkeypatch):
-    """With learning_decay=0, each update forgets all before it; steps of None here bend from the first on."""
+@pytest.mark.parametrize(
+    ("name", "learning_decay"),
+    [("variational", 0.65), ("variational", 0.0), ("variational", None), ("cvb0", 0.75)],
+)
+def test_a_round_follows_the_formula(name, learning_decay, monkeypatch):
+    """With learning_decay=0, each update forgets all before it; steps of None here bend from the first on.
+
+    Where statistics are averages over tokens, tokens weigh lanes.
+    """
     monkeypatch.setattr("sktopic.lda._online_em.MOST_OVER_T", 1.0)
 
     def step_size(t):
         return min((1.0 + t) ** -0.65, 1.0 / t) if learning_decay is None else (1.0 + t) ** -learning_decay
 
-    n_updates, model = 4, clone(MODELS["variational"]).set_params(learning_decay=learning_decay)
+    n_updates, model = 4, clone(MODELS[name]).set_params(learning_decay=learning_decay)
     rounds = Rounds(model).run().run()
     before, start = rounds.model, rounds.start
-    lanes = rounds.deal(n_updates)
+    lanes, size_of = rounds.deal(n_updates), sp.csr_array.sum if name == "cvb0" else len_of
     rounds.n_read -= n_updates * N_LANES * SIZE
-    log_theta, n_with_words = 0.0, 0.0
+    told = []
 
     def expected(s, batch, lane, step):
-        nonlocal log_theta, n_with_words
         state, update = replace(before._state, words=WordCounts.of(s)), start.update(step)
         with Workers(None) as workers:
             rows = np.arange(SIZE)
             found = counts_of_batch(before._method(), state, DocumentReader(batch), rows, update, workers)
             empty = WordCounts.empty(N_WORDS, 5)
             empty.add(found.expected, found.words, 1.0, workers)
-        statistics = found.expected.prior_statistics()
-        log_theta, n_with_words = log_theta + statistics.log_theta, n_with_words + statistics.n_documents
+        told.append(found.expected)
         return empty.store
 
     step_sizes = [step_size(3 + step) for step in range(n_updates)]
-    wanted = run_round(before._state.words.store, lanes, expected, step_sizes, lambda batch: batch.shape[0])
+    wanted = run_round(before._state.words.store, lanes, expected, step_sizes, size_of)
     rounds.run(n_updates)
     assert_allclose(rounds.model._state.words.store, wanted, rtol=1e-10)
     assert_allclose(rounds.model._state.words.totals, wanted.sum(axis=0), rtol=1e-10)
+    assert rounds.model._state.n_tokens_seen == X[: rounds.n_read].sum()
+    if name == "cvb0":
+        return
     # The prior, learned once from the sums of the round, by the step that its updates make together.
+    statistics = [each.prior_statistics() for each in told]
     kept = np.prod([1.0 - step_size(PRIOR_INERTIA + 2 + step) for step in range(n_updates)])
-    mean = kept * before._state.prior_averages + (1.0 - kept) * log_theta / n_with_words
+    log_theta = sum(each.log_theta for each in statistics) / sum(each.n_documents for each in statistics)
     prior = before.doc_topic_prior_.copy()
-    fit_dirichlet(mean, prior, MAX_ITER, TOL)
+    fit_dirichlet(kept * before._state.prior_averages + (1.0 - kept) * log_theta, prior, MAX_ITER, TOL)
     assert_allclose(rounds.model.doc_topic_prior_, prior, rtol=1e-9)
     assert (rounds.start.state.n_topic_updates, rounds.start.state.n_prior_updates) == (6, 5)
-
-
-def test_tokens_weigh_lanes_where_statistics_are_averages_over_tokens():
-    rounds = Rounds(MODELS["cvb0"]).run()
-    before = rounds.model
-    lanes = rounds.deal(2)
-    rounds.n_read -= 2 * N_LANES * SIZE
-    model = rounds.run(2).model
-    one_by_one = []
-    for lane, batches in enumerate(lanes):
-        words, narrow = _lanes.narrowed(batches)
-        start = _lanes.start_of(before)
-        alone = _lanes.local_update(start, words, _lanes.rows_of(before, words), narrow, lane)
-        full = np.zeros_like(before._state.words.store)
-        alone.part_for(0, N_WORDS).add_to(full, 1.0)
-        one_by_one.append((alone.summary.n_tokens, full))
-    n_tokens = sum(n for n, _ in one_by_one)
-    assert n_tokens == sum(batch.sum() for batches in lanes for batch in batches)
-    kept = np.prod([1.0 - (1.0 + t) ** -0.75 for t in (2, 3)])
-    wanted = kept * before._state.words.store + sum(n / n_tokens * added for n, added in one_by_one)
-    assert_allclose(model._state.words.store, wanted, rtol=1e-12)
-    assert model.n_tokens_seen_ == before.n_tokens_seen_ + n_tokens
 
 
 @named

@@ -76,7 +76,7 @@ def test_a_constant_matrix_is_the_number_bit_for_bit(cls):
         OnlineEMLDA(average=True, **QUICK),
         OnlineVariationalLDA(learning_method="batch", doc_topic_prior="auto", **QUICK),
         CollapsedGibbsLDA(n_shards=2, doc_topic_prior="auto", **QUICK),
-        CollapsedGibbsLDA(n_components=200, max_iter=2, random_state=0),  # lists instead of rows
+        CollapsedGibbsLDA(n_components=200, max_iter=1, random_state=0),  # lists instead of rows
     ],
     ids=lambda model: re.sub(r"\s+", " ", str(model)),
 )
@@ -132,13 +132,6 @@ def test_bound_is_that_of_the_whole_matrix():
     assert_allclose(sum(model._method().topic_bounds(model._state)), expected, rtol=1e-12)
 
 
-def test_batch_updates_never_lower_the_bound():
-    given = {"learning_method": "batch", "mean_change_tol": 0.0, "max_doc_update_iter": 300}
-    model = OnlineVariationalLDA(topic_word_prior=np.maximum(MATRIX, 0.01), **QUICK | given)
-    bounds = [model.set_params(max_iter=n).fit(X).elbo(X) for n in range(1, 6)]
-    assert np.all(np.diff(bounds) > -1e-9 * np.abs(bounds[0]))
-
-
 def test_log_likelihood_tells_the_matrix():
     """Of the same assignments: what documents add to the joint probability does not depend on the prior."""
     model = CollapsedGibbsLDA(topic_word_prior=MATRIX, evaluate_every=0, n_draws=1, **QUICK).fit(X[:40])
@@ -176,16 +169,11 @@ def test_training_goes_on_with_another_matrix_or_number(cls, tmp_path):
     assert model.topic_word_prior_ == 0.2 and entries_of(model) is None
     model.set_params(topic_word_prior=MATRIX).partial_fit(X[:9])
     assert entries_of(model) is not None
+    if cls in (CollapsedGibbsLDA, OnlineVariationalLDA):  # learning goes on from the number alone
+        model.set_params(topic_word_prior="auto", **{"prior_interval": 1} if cls is CollapsedGibbsLDA else {})
+        assert model.partial_fit(X).topic_word_prior_ != 0.1 and entries_of(model) is None
     model.set_params(topic_word_prior=None).fit(X)
     assert_array_equal(model.components_, cls(**QUICK).fit(X).components_)
-
-
-@pytest.mark.parametrize("cls", [CollapsedGibbsLDA, OnlineVariationalLDA])
-def test_learning_goes_on_from_the_number_alone(cls):
-    model = cls(topic_word_prior=MATRIX, **QUICK).fit(X)
-    model.set_params(topic_word_prior="auto", **{"prior_interval": 1} if cls is CollapsedGibbsLDA else {})
-    model.partial_fit(X)
-    assert entries_of(model) is None and model.topic_word_prior_ != 0.1
 
 
 def saved(model, path):
