@@ -1,7 +1,6 @@
 """Collapsed Gibbs sampling: exactness, what the counts add up to, and what its traces say."""
 
 from collections import Counter
-from itertools import product
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from sktopic.lda._shards import Shard, TopicLists, TopicRows
 
 from .conftest import assert_same_state, state
 from .lda_models import CORPUS, Recorder, X, smoothed
+from .reference.collapsed_gibbs import posterior
 
 ETA, ALPHA = 0.1, 0.3
 MORE = sp.csr_array(
@@ -108,20 +108,13 @@ def test_counts_are_those_of_the_assignments(kept, monkeypatch, n_shards):
 
 
 @pytest.mark.usefixtures("kept")
-def test_workers_change_nothing():
+def test_workers_change_nothing_and_shards_are_part_of_the_result():
     settings = {"n_shards": 3, "doc_topic_prior": "auto", "topic_word_prior": "auto"}
     one, other = (make_model(n_jobs=n_jobs, **settings).fit(X).partial_fit(MORE) for n_jobs in (1, 2))
     assert_same_state(state(other.set_params(n_jobs=1)), state(one))
-
-
-def test_number_of_shards_is_part_of_the_result():
-    """And more shards than documents are as many as documents."""
-    counts = [make_model(n_shards=n).fit(X).topic_word_counts_ for n in (1, 2, 3)]
-    assert np.abs(counts[0] - counts[1]).max() > 0 and np.abs(counts[1] - counts[2]).max() > 0
-    assert_array_equal(
-        make_model(n_shards=2).fit(X[:2]).topic_word_counts_,
-        make_model(n_shards=50).fit(X[:2]).topic_word_counts_,
-    )
+    counts = [make_model(n_shards=n).fit(X[:3]).topic_word_counts_ for n in (1, 3, 50)]
+    assert np.any(counts[0] != counts[1])
+    assert_array_equal(counts[1], counts[2])  # as many as documents
 
 
 @pytest.mark.parametrize(
@@ -175,38 +168,20 @@ def test_counts_beside_huge_ones_are_not_below_zero(monkeypatch, most):
 
 # Exactness
 
-# Two documents of five tokens in all, three words.
-TINY = np.array([[2, 1, 0], [0, 1, 1]], dtype=float)
-TINY_TOKENS = [(0, 0), (0, 0), (0, 1), (1, 1), (1, 2)]
 
+def log_joint(document, word, z, alpha, parameters):
+    """log p(w, z) of tokens, one after the other as the urns of the model draw them.
 
-def log_joint(tokens, z, alpha, beta, n_features, before=None):
-    """log p(w, z) of tokens (document, word), one after the other as the urns of the model draw them.
-
-    before: counts (n_components, n_features) of earlier documents.
+    parameters : (n_components, n_features) of topics; counts of earlier documents are part of them
     """
-    counts = np.zeros((len(alpha), n_features)) if before is None else before.copy()
-    in_document, total = {}, 0.0
-    for (document, word), k in zip(tokens, z):
-        own = in_document.setdefault(document, np.zeros(len(alpha)))
+    counts, in_document, total = np.array(parameters), {}, 0.0
+    for d, w, k in zip(document, word, z):
+        own = in_document.setdefault(d, np.zeros(len(alpha)))
         total += np.log((alpha[k] + own[k]) / (alpha.sum() + own.sum()))
-        total += np.log((beta + counts[k, word]) / (n_features * beta + counts[k].sum()))
+        total += np.log(counts[k, w] / counts[k].sum())
         own[k] += 1
-        counts[k, word] += 1
+        counts[k, w] += 1
     return total
-
-
-def topic_word_law(alpha, beta, before=None):
-    """The posterior of the whole table of counts of words in topics, by all assignments."""
-    states = list(product(range(len(alpha)), repeat=5))
-    logs = np.array([log_joint(TINY_TOKENS, z, alpha, beta, 3, before) for z in states])
-    law = Counter()
-    for z, p in zip(states, np.exp(logs - logs.max())):
-        table = np.zeros((3, len(alpha)))
-        np.add.at(table, ([word for _, word in TINY_TOKENS], z), 1)
-        law[table.tobytes()] += p
-    total = sum(law.values())
-    return {table: p / total for table, p in law.items()}
 
 
 @pytest.mark.law
@@ -219,38 +194,39 @@ def test_one_shard_samples_the_exact_posterior_given_earlier_counts(monkeypatch)
     model = make_model(2, doc_topic_prior=alpha, topic_word_prior=0.4, evaluate_every=0, max_iter=5)
     before = model.fit(np.array([[1, 0, 3], [2, 2, 0]])).topic_word_counts_
     seen = watched(monkeypatch, lambda state, shards: (state.words.store - before.T).tobytes())
-    model.set_params(max_iter=15_000).partial_fit(TINY)
-    law, n, found = topic_word_law(alpha, 0.4, before), len(seen[100:]), Counter(seen[100:])
+    model.set_params(max_iter=15_000).partial_fit(np.array([[2, 1, 0], [0, 1, 1]]))
+    # All assignments of the five tokens
+    document, word, law = [0, 0, 0, 1, 1], [0, 0, 1, 1, 2], Counter()
+    for z, p in zip(*posterior(document, word, 2, 3, alpha, (0.4 + before).T)):
+        table = np.zeros((3, 2))
+        np.add.at(table, (word, z), 1)
+        law[table.tobytes()] += p
     assert len(law) == 3 * 3 * 2
-    assert 0.5 * sum(abs(found[table] / n - law.get(table, 0.0)) for table in law | found) < 0.02
+    n, found = len(seen[100:]), Counter(seen[100:])
+    assert 0.5 * sum(abs(found[table] / n - law[table]) for table in law | found) < 0.02
 
 
 # The trace
 
 
+MATRIX = np.where(np.random.default_rng(0).random((4, 25)) < 0.2, 0.7, ETA)
+
+
 @pytest.mark.usefixtures("kept")
-@pytest.mark.parametrize("n_shards", [1, 3])
-def test_log_likelihood_is_the_joint_of_words_and_topics(monkeypatch, n_shards):
+@pytest.mark.parametrize(("n_shards", "beta"), [(1, ETA), (3, MATRIX)], ids=["one shard", "shards, matrix"])
+def test_log_likelihood_is_the_joint_of_words_and_topics(monkeypatch, n_shards, beta):
     """By urns, token after token; for later documents given the counts of those before."""
     seen = watched(monkeypatch, lambda state, shards: tokens_of(shards))
-    prior = np.array([0.1, 0.2, 0.5, 1.1])
-    model = make_model(doc_topic_prior=prior, n_shards=n_shards, max_iter=3).fit(X)
-
-    def check(before):
-        expected = [log_joint(list(zip(d, w)), z, prior, ETA, 25, before) for d, w, z in seen]
+    alpha, before = np.array([0.1, 0.2, 0.5, 1.1]), np.zeros((4, 25))
+    settings = {"doc_topic_prior": alpha, "topic_word_prior": beta, "n_shards": n_shards, "max_iter": 3}
+    model = make_model(**settings)
+    # The third time, what was kept is an average.
+    for counts, n_draws in ((X, 1), (MORE, 2), (X[:10], 1)):
+        model.set_params(n_draws=n_draws, thinning=1).partial_fit(counts)
+        expected = [log_joint(*tokens, alpha, beta + before) for tokens in seen]
         assert_allclose(model.log_likelihood_, expected, rtol=1e-10)
+        before = model.topic_word_counts_
         seen.clear()
-
-    check(None)
-    before = model.topic_word_counts_
-    model.partial_fit(MORE)
-    check(before)
-    # Also where what was kept is an average.
-    model.set_params(n_draws=2, thinning=1).partial_fit(MORE)
-    seen.clear()
-    before = model.topic_word_counts_
-    model.partial_fit(X[:10])
-    check(before)
 
 
 def test_log_likelihood_is_evaluated_as_often_as_asked():
@@ -266,8 +242,8 @@ def test_log_likelihood_is_with_the_priors_learned_so_far(monkeypatch):
     model = make_model(
         doc_topic_prior="auto", topic_word_prior="auto", prior_interval=4, max_iter=8, evaluate_every=8
     ).fit(X)
-    document, word, z = seen[-1]
-    expected = log_joint(list(zip(document, word)), z, model.doc_topic_prior_, model.topic_word_prior_, 25)
+    parameters = np.full((4, 25), model.topic_word_prior_)
+    expected = log_joint(*seen[-1], model.doc_topic_prior_, parameters)
     assert_allclose(model.log_likelihood_, [expected], rtol=1e-10)
 
 

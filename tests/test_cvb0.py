@@ -34,7 +34,7 @@ def test_updates_are_those_of_foulds():
     assert_allclose(n.sum(), 500 * first.sum() / 20, rtol=1e-6)
     phi = smoothed(n, ETA)
     assert_allclose(phi, model.components_, rtol=1e-12)
-    model.partial_fit(second)
+    model.partial_fit(np.zeros((3, 25))).partial_fit(second)  # documents without words do not count
     corpus, rho = 500 * (first.sum() + second.sum()) / 33, (2.0 + 2) ** -0.8
     # N is kept as shares of the corpus, whose estimated length has changed.
     batch = collapsed(second, phi, model)[1]

@@ -6,28 +6,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic.lda import HybridLDA
 
-from .lda_models import ETA, X, mean_logs, new, smoothed, start_of, with_counts
+from .lda_models import ETA, X, mean_logs, new, smoothed, with_counts
 from .reference.enumeration import Enumeration
 
 
 def make_model(n_components=4, **params):
     settings = {"learning_decay": 0.7, "learning_offset": 3.0, "batch_size": 15}
     return new(HybridLDA, n_components, **settings | params)
-
-
-def test_one_topic_follows_the_natural_gradient():
-    """All tokens are in the topic: lambda <- (1 - rho) lambda + rho (eta + D / |B| counts)."""
-    model = make_model(1, total_samples=200)
-    start, lambda_ = start_of(model)[0], None
-    for t, (first, last) in enumerate([(0, 15), (15, 17), (17, 32), (32, 33), (33, 48)], start=1):
-        batch = X[first:last]
-        n = batch.sum(axis=0)
-        if lambda_ is None:  # the noise weighs what the corpus does
-            lambda_ = ETA + start * (200 / 15 * n.sum() / start.sum())
-        rho = (3.0 + t) ** -0.7
-        lambda_ = (1 - rho) * lambda_ + rho * (ETA + 200 / batch.shape[0] * n)
-        model.partial_fit(batch)
-        assert_allclose(model.topic_word_posterior_[0], lambda_, rtol=1e-6)
 
 
 @pytest.mark.parametrize("doc_sweeps", [1, 3])

@@ -317,26 +317,43 @@ def test_an_update_is_sparse_where_that_is_smaller():
     assert isinstance(dense.added, np.ndarray)
 
 
+FITTING = N_WORDS, N_DOCUMENTS
+NO_NAMES = "feature_names is invalid: must be a list with one string"
+
+
 @pytest.mark.parametrize(
-    ("model", "message"),
+    ("model", "given", "message"),
     [
-        (OnlineEMLDA(boost=True), "boost=True does not support lanes"),
-        (OnlineEMLDA(average=True), "average=True does not support lanes"),
-        (OnlineEMLDA(early_stopping=True), "early_stopping=True does not support.* score after"),
-        (OnlineEMLDA(components_init=np.ones((1, 25))), "components_init does not support.*partial_fit"),
-        (OnlineEMLDA(topic_word_prior=np.ones((10, 25))), "as a matrix does not support"),
-        (OnlineVariationalLDA(learning_method="batch"), "learning_method='batch' does not support lanes"),
-        (LangevinLDA(), "LangevinLDA does not support lanes.*Use HybridLDA"),
-        (SinglePassLDA(), "SinglePassLDA does not support lanes.*OnlineEMLDA"),
-        (CollapsedGibbsLDA(), "CollapsedGibbsLDA does not support lanes.*Use OnlineEMLDA instead"),
-        (OnlineVariationalHDP(), "OnlineVariationalHDP does not .*Use HybridHDP instead"),
-        (OnlineEMLDA(n_components=0), "n_components"),
-        (LinearRegression(), "is not a topic model"),
+        (OnlineEMLDA(boost=True), FITTING, "boost=True does not support lanes"),
+        (OnlineEMLDA(average=True), FITTING, "average=True does not support lanes"),
+        (OnlineEMLDA(early_stopping=True), FITTING, "early_stopping=True does not support.* score after"),
+        (OnlineEMLDA(components_init=np.ones((1, 25))), FITTING, "components_init does not .*partial_fit"),
+        (OnlineEMLDA(topic_word_prior=np.ones((10, 25))), FITTING, "as a matrix does not support"),
+        (OnlineVariationalLDA(learning_method="batch"), FITTING, "learning_method='batch' does not support"),
+        (LangevinLDA(), FITTING, "LangevinLDA does not support lanes.*Use HybridLDA"),
+        (SinglePassLDA(), FITTING, "SinglePassLDA does not support lanes.*OnlineEMLDA"),
+        (CollapsedGibbsLDA(), FITTING, "CollapsedGibbsLDA does not support lanes.*Use OnlineEMLDA instead"),
+        (OnlineVariationalHDP(), FITTING, "OnlineVariationalHDP does not .*Use HybridHDP instead"),
+        (OnlineEMLDA(n_components=0), FITTING, "n_components"),
+        (LinearRegression(), FITTING, "is not a topic model"),
+        *(
+            (OnlineEMLDA(), (n, N_DOCUMENTS), f"n_features={n!r} is invalid: must be an integer from 1 to 21")
+            for n in (0, 2**31, 2.5, "2", True)
+        ),
+        *(
+            (OnlineEMLDA(), (N_WORDS, n), f"total_samples={n!r:.20}.* is invalid: must be a number from")
+            for n in (np.nan, -1, True, "2", None, 10**400)
+        ),
+        (OnlineEMLDA(), (*FITTING, ["a"]), "feature_names has 1 names, but there are 25"),
+        *(
+            (OnlineEMLDA(), (*FITTING, names), NO_NAMES)
+            for names in ([1] * 25, "a", [np.zeros((2, 2)), np.zeros((2, 3))])
+        ),
     ],
 )
-def test_what_has_no_rule_is_refused(model, message):
+def test_what_cannot_be_started_is_refused(model, given, message):
     with pytest.raises(TypeError if "is not a" in message else ValueError, match=message):
-        start_model(model, N_WORDS, N_DOCUMENTS)
+        start_model(model, *given)
 
 
 def test_the_estimators_that_messages_name_are_those_that_can_be_trained():
@@ -348,31 +365,6 @@ def test_the_estimators_that_messages_name_are_those_that_can_be_trained():
                 with_lanes.add(estimator.__name__)
     assert set(re.findall(r"\w+(?:LDA|HDP)", _lanes.WITH_LANES)) == with_lanes
     assert MinibatchLDAEstimator._check_lanes is None  # a class has lanes if its own body says so
-
-
-NO_NAMES = "feature_names is invalid: must be a list with one string"
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        *(
-            ((n, N_DOCUMENTS), f"n_features={n!r} is invalid: must be an integer from 1 to 2147483647")
-            for n in (0, 2**31, 2.5, "2", True)
-        ),
-        *(
-            ((N_WORDS, n), f"total_samples={n!r:.20}.* is invalid: must be a number from")
-            for n in (np.nan, -1, True, "2", None, 10**400)
-        ),
-        ((N_WORDS, N_DOCUMENTS, ["a"]), "feature_names has 1 names, but there are 25"),
-        ((N_WORDS, N_DOCUMENTS, [1] * 25), NO_NAMES),
-        ((N_WORDS, N_DOCUMENTS, "a"), NO_NAMES),
-        ((N_WORDS, N_DOCUMENTS, [np.zeros((2, 2)), np.zeros((2, 3))]), NO_NAMES),
-    ],
-)
-def test_wrong_arguments_of_a_start_are_refused(given, message):
-    with pytest.raises(ValueError, match=message):
-        start_model(MODELS["gibbs"], *given)
 
 
 def test_wrong_arguments_of_rounds_are_refused():
@@ -470,27 +462,18 @@ def test_updates_are_checked_as_kernels_read_them(change, message):
         merge_updates(model, [update])
 
 
-@pytest.mark.parametrize(
-    ("part", "number"), [("n_documents", np.uint8(100)), ("n_tokens", np.float16(60000))]
-)
-def test_numbers_of_narrow_types_are_summed_without_overflow(part, number):
+def test_numbers_may_be_of_any_type_and_are_summed_without_overflow(tmp_path):
     model = Rounds(MODELS["gibbs"]).run().model
     updates = [local_update(model, X[:50], lane=lane, batch_size=50) for lane in range(3)]
-
-    def merged(value):
-        return merge_updates(model, [with_sums(update, **{part: value}) for update in updates])
-
-    assert_same_bits(merged(number), merged(number.item()))
-
-
-@pytest.mark.parametrize("total", [Fraction(200, 3), np.float16(65000)])
-def test_total_samples_may_be_a_number_of_any_type(total, tmp_path):
-    def trained(total):
-        model = start_model(MODELS["gibbs"], N_WORDS, total)
-        return merge_updates(model, [local_update(model, X[:10], lane=0)]).partial_fit(X).partial_fit(X)
-
-    trained(total).save(tmp_path / "model")
-    assert_same_bits(load(tmp_path / "model"), trained(float(total)))
+    for part, number in (("n_documents", np.uint8(100)), ("n_tokens", np.float16(60000))):
+        given = [[with_sums(each, **{part: n}) for each in updates] for n in (number, number.item())]
+        assert_same_bits(*(merge_updates(model, each) for each in given))
+    for total in (Fraction(200, 3), np.float16(65000)):
+        models = [start_model(MODELS["gibbs"], N_WORDS, n) for n in (total, float(total))]
+        for i, start in enumerate(models):
+            models[i] = merge_updates(start, [local_update(start, X[:10], lane=0)]).partial_fit(X)
+        models[0].save(tmp_path / "model")
+        assert_same_bits(load(tmp_path / "model"), models[1])
 
 
 @pytest.mark.slow

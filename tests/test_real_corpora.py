@@ -64,17 +64,6 @@ def test_every_method_learns_kos(kos, kos_reference, name, settings):
     assert model.score(kos.test) == pytest.approx(score, abs=0.1)
 
 
-@pytest.mark.parametrize("inference", ["gibbs", "variational"])
-def test_short_documents_of_reuters(load_corpus, inference):
-    """Documents of at most 20 words are learned from, and better than by one topic."""
-    reuters = load_corpus("reuters21578")
-    train, test = (X[X.sum(axis=1) <= 20] for X in (reuters.train, reuters.test))
-    assert train.shape[0] > 500 and test.shape[0] > 200
-    settings = {"inference": inference, "random_state": 0, "max_iter": 3}
-    model, unigram = (OnlineEMLDA(k, **settings).fit(train) for k in (20, 1))
-    assert model.score(test) > unigram.score(test) + 0.1
-
-
 @pytest.mark.parametrize(
     "name", ["20news", "arxiv_0", "enron_inbox", "kos", "nips1740", "nips_uci", "reuters21578"]
 )

@@ -1,8 +1,7 @@
 """The deterministic single-pass algorithm: what it equals (its prior: see test_learned_priors.py)."""
 
 import pytest
-import scipy.sparse as sp
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 from sktopic.lda import OnlineEMLDA, SinglePassLDA
 
@@ -39,17 +38,3 @@ def test_single_pass_is_online_em_with_its_choices_made(settings):
     assert one.score(X) == other.score(X)
     # The choices are no parameters.
     assert other.get_params().keys() - one.get_params().keys() >= {*CHOICES, "average"}
-
-
-def test_batches_without_words_do_not_count():
-    """Neither before the first words, when topics are still noise, nor in between; with steps of 1 / t, the
-    others have the same weight."""
-    nothing = sp.csr_array((3, 25))
-    settings = {**SETTINGS, "total_samples": 60, "topic_word_prior": 0.0, "batch_size": 20}
-    plain, broken = SinglePassLDA(4, **settings), SinglePassLDA(4, **settings)
-    broken.partial_fit(nothing)
-    for batch in (X[:20], X[20:40], X[40:60]):
-        plain.partial_fit(batch)
-        broken.partial_fit(batch).partial_fit(nothing)
-    assert_allclose(broken.topic_word_counts_, plain.topic_word_counts_, rtol=1e-9)
-    assert_allclose(plain.topic_word_counts_.sum(axis=0), X.sum(axis=0), rtol=1e-5)

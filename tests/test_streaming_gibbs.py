@@ -18,9 +18,10 @@ def make_model(n_components=4, **params):
 
 @pytest.mark.parametrize("decay", [1.0, 0.5])
 def test_counts_are_one_topic_a_token_and_fade_in_a_geometric_series(decay):
-    """Exact in binary: a batch weighs the decay times as much after each update."""
+    """Exact in binary: a batch weighs the decay times as much after each update. The noise of the start is
+    discarded, as words without tokens show."""
     model, seen, before = make_model(decay=decay), np.zeros(25), np.zeros((4, 25))
-    for batch in BATCHES:
+    for batch in (batch.toarray() * (np.arange(25) != 7) for batch in BATCHES):
         counts, seen = model.partial_fit(batch).topic_word_counts_, decay * seen + batch.sum(axis=0)
         assert_allclose(counts.sum(axis=0), seen, rtol=1e-12)
         added = counts - decay * before
@@ -58,12 +59,3 @@ def test_draws_are_from_the_posterior_given_the_topics(independent_copies):
         tokens = np.maximum(np.bincount(words, minlength=5), 1)
         errors = np.abs((model.topic_word_counts_ - before) / n_copies - expected.T) / tokens
         assert errors.max() < 5 * 0.5 / np.sqrt(n_copies)
-
-
-def test_initial_topics_are_forgotten_after_the_first_batch():
-    """Words that no document has keep no noise."""
-    counts = X.toarray()
-    counts[:, 7] = 0
-    model = make_model(topic_word_prior=0.0).fit(counts)
-    assert_array_equal(model.components_[:, 7], 0.0)
-    assert_array_equal(model.topic_word_counts_[:, 7], 0.0)

@@ -168,7 +168,6 @@ def test_tokens_go_with_their_topics(change):
     assert_array_equal(state.doc_topic_prior, prior[order])
     for shard, before in zip(call.shards, z):
         assert_array_equal(order[shard.z], before)
-        documents = [array.copy() for array in shard.topics.used()]
+        documents = list(map(np.copy, shard.topics.used()))
         shard.list_topics()
-        for array, other in zip(shard.topics.used(), documents):
-            assert_array_equal(array, other)
+        assert all(map(np.array_equal, shard.topics.used(), documents))
