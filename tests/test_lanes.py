@@ -76,10 +76,6 @@ MODELS = {
 named = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 
 
-def len_of(batch):
-    return batch.shape[0]
-
-
 class Rounds:
     """Rounds of lanes in shards of words, on documents dealt in order: batch by batch, lane by lane."""
 
@@ -188,7 +184,10 @@ def test_a_round_follows_the_formula(name, learning_decay, monkeypatch):
     n_updates, model = 4, clone(MODELS[name]).set_params(learning_decay=learning_decay)
     rounds = Rounds(model).run().run()
     before, start = rounds.model, rounds.start
-    lanes, size_of = rounds.deal(n_updates), sp.csr_array.sum if name == "cvb0" else len_of
+    lanes, size_of = (
+        rounds.deal(n_updates),
+        sp.csr_array.sum if name == "cvb0" else lambda batch: batch.shape[0],
+    )
     rounds.n_read -= n_updates * N_LANES * SIZE
     told = []
 

@@ -194,7 +194,6 @@ def test_steps_of_a_stream_bend_until_it_has_the_size_of_the_corpus(total_sample
 
 
 def test_steps_count_documents_by_weight():
-    """After fit, where more come than the corpus had."""
     model = stream_of_one(max_iter=1, total_samples=180).fit(np.eye(110)[:80], sample_weight=2.0)
     model.partial_fit(np.eye(110)[80:])
     assert_weights(model, weights_of(np.append(bent_steps(100), power_steps(110)[100:])), 110)

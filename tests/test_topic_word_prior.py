@@ -23,7 +23,6 @@ from sktopic.lda import (
     HybridLDA,
     OnlineEMLDA,
     OnlineVariationalLDA,
-    SinglePassLDA,
     StreamingVariationalLDA,
 )
 from sktopic.seeding import seed_prior
@@ -232,12 +231,6 @@ def test_errors_name_the_parameter(cls, matrix, message):
     with pytest.raises(ValueError, match=message):
         model.set_params(topic_word_prior=matrix).partial_fit(X)
     assert_array_equal(model.set_params(topic_word_prior=MATRIX).components_, before)
-
-
-def test_other_estimators_take_numbers_alone():
-    for cls in (SinglePassLDA, sktopic.StreamingGibbsLDA, sktopic.HybridHDP):
-        with pytest.raises(ValueError, match="topic_word_prior"):
-            cls(topic_word_prior=MATRIX, **QUICK).fit(X)
 
 
 # Seeds
