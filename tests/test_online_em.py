@@ -31,7 +31,6 @@ VARIANTS = {
     "variational boosted": {"inference": "variational", "boost": True},
 }
 every_variant = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
-every_inference = pytest.mark.parametrize("inference", ["gibbs", "variational"])
 
 SMALL = sp.csr_array(
     make_lda_documents(40, n_features=25, n_components=3, mean_length=15, random_state=0).data,
@@ -93,7 +92,7 @@ def test_updates_equal_their_numpy_twin(counts, settings):
 
 
 @pytest.mark.parametrize(("average", "prior"), [(False, 0.3), (True, "auto")])
-@every_inference
+@pytest.mark.parametrize("inference", ["gibbs", "variational"])
 def test_groups_of_a_batch_do_not_matter(monkeypatch, inference, average, prior):
     """A batch treated group by group, to bound memory, gives what it gives as a whole, to rounding."""
     model = make_model(inference=inference, average=average, doc_topic_prior=prior, batch_size=20)

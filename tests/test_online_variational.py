@@ -167,7 +167,6 @@ def bounds_of(counts, passes, **settings):
     return [make_model(max_iter=n, **settings).fit(counts).elbo(counts) for n in passes]
 
 
-@pytest.mark.slow
 def test_batch_learning_never_lowers_the_bound_of_the_corpus():
     """Coordinate ascent, also beyond one group of documents. A sweep may lose what float32 topics round."""
     counts = make_lda_documents(1100, n_features=25, n_components=4, mean_length=8, random_state=0).data
