@@ -115,6 +115,10 @@ def test_averaged_topics_are_the_mean_over_updates(variant, learning_decay):
         snapshots.append(plain.partial_fit(batch).components_)
         averaged.partial_fit(batch)
         assert_allclose(averaged.components_, np.mean(snapshots, axis=0), rtol=1e-6, atol=1e-9)
+    if variant["inference"] == "variational":  # and documents are inferred with these
+        theta = averaged.set_params(mean_change_tol=0.0).transform(SMALL)
+        gamma = mean_field(SMALL.toarray(), averaged.components_, 0.3, 20, 0.0)[0]
+        assert_allclose(theta, gamma / gamma.sum(axis=1, keepdims=True), rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize(

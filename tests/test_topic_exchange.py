@@ -114,6 +114,7 @@ def test_a_topic_comes_to_the_place_of_its_seeds(model):
     model.set_params(**GIVEN).fit(BARS)
     top = np.sort(model.components_.argsort(axis=1)[:, -5:])
     prior, statistics = model.doc_topic_prior_, duplicate(model._state.words)
+    averages = model._state.prior_averages
     model._state = exchanged(model, seeds_of(top[7], 2))
     order = np.arange(10)
     order[[2, 7]] = [7, 2]
@@ -121,6 +122,7 @@ def test_a_topic_comes_to_the_place_of_its_seeds(model):
     assert_array_equal(words.store, statistics.store[:, order])
     assert_array_equal(words.totals, statistics.totals[order])
     assert_array_equal(model.doc_topic_prior_, prior[order])
+    assert_array_equal(model._state.prior_averages[:10], averages[order] if len(averages) else averages)
     if words.averages:
         before, after = (s.store * s.average_weight - s.averaged for s in (statistics, words))
         assert_array_equal(after, before[:, order])

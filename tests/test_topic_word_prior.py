@@ -35,6 +35,7 @@ K, V = 4, X.shape[1]
 RNG = np.random.default_rng(0)
 # Most entries are 0.1; others are far below and far above.
 MATRIX = np.where(RNG.random((K, V)) < 0.2, RNG.choice([1e-9, 0.7, 50.0], (K, V)), 0.1)
+MATRIX[[1, 3], 5] = 0.7, 50.0
 QUICK = {"n_components": K, "random_state": 0, "max_iter": 2}
 SEEDABLE = [CollapsedGibbsLDA, HybridLDA, OnlineEMLDA, OnlineVariationalLDA, StreamingVariationalLDA]
 for_each_class = pytest.mark.parametrize("cls", SEEDABLE)
