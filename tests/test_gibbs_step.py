@@ -19,19 +19,16 @@ def workers():
         yield team
 
 
-@pytest.fixture
-def batch():
+def documents_and_topics(n_topics=4):
     counts = np.random.default_rng(0).poisson(0.6, (30, 20)).astype(np.float64)
-    return DocumentReader(canonical_counts(sp.csr_array(counts))).batch(np.arange(30))
-
-
-@pytest.fixture
-def topics():
-    return TopicProbabilities.from_components(np.random.default_rng(1).dirichlet(np.full(20, 0.3), 4))
+    batch = DocumentReader(canonical_counts(sp.csr_array(counts))).batch(np.arange(30))
+    topics = np.random.default_rng(1).dirichlet(np.full(20, 0.3), n_topics)
+    return batch, TopicProbabilities.from_components(topics)
 
 
 @pytest.mark.parametrize("dense_bytes", [_gibbs.DENSE_BYTES, 0], ids=["dense", "sparse"])
-def test_the_first_sweep_is_one_with_eight_times_the_prior(batch, topics, dense_bytes, workers, monkeypatch):
+def test_the_first_sweep_is_one_with_eight_times_the_prior(dense_bytes, workers, monkeypatch):
+    batch, topics = documents_and_topics()
     monkeypatch.setattr(_gibbs, "DENSE_BYTES", dense_bytes)
     keys, z, larger = batch.content_keys(0), batch.unassigned(), 8.0 * PRIOR
     start = topics.gather(batch.words, larger, workers)
@@ -43,7 +40,8 @@ def test_the_first_sweep_is_one_with_eight_times_the_prior(batch, topics, dense_
         np.testing.assert_allclose(counts.topic_weights(d), expected.topic_weights(d), rtol=1e-6)
 
 
-def test_inference_samples_as_training_does(batch, topics, workers):
+def test_inference_samples_as_training_does(workers):
+    batch, topics = documents_and_topics()
     keys = batch.content_keys(0)
     given = batch, topics.gather(batch.words, PRIOR, workers), PRIOR, keys, workers
     inference = GibbsInference(3, 3, spread=True)
@@ -55,9 +53,8 @@ def test_inference_samples_as_training_does(batch, topics, workers):
     np.testing.assert_allclose(inference(*given).proportions(), expected, rtol=1e-5)
 
 
-def test_above_192_topics_the_first_sweep_is_like_others(batch, workers):
-    prior = np.full(193, 0.05)
-    topics = TopicProbabilities.from_components(np.random.default_rng(1).dirichlet(np.full(20, 0.3), 193))
+def test_above_192_topics_the_first_sweep_is_like_others(workers):
+    prior, (batch, topics) = np.full(193, 0.05), documents_and_topics(193)
     given = batch, topics.gather(batch.words, prior, workers), prior, batch.content_keys(0), workers
     counts = [GibbsStep(3, 3, spread=spread)(*given).topic_weights(0) for spread in (False, True)]
     np.testing.assert_array_equal(*counts)

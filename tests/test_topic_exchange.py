@@ -36,30 +36,27 @@ def log_evidence():
     return log_beta(MATRIX[:, None] + counts) - log_beta(MATRIX)[:, None]
 
 
-def gains(equal_sizes=False):
-    statistics = WordCounts.of(COUNTS.copy(), COUNTS.sum(axis=0))
+def gains(equal_sizes=False, factor=1.0):
+    """Places, and gains of topics whose counts are multiplied."""
+    statistics = WordCounts.of(COUNTS * factor, (COUNTS * factor).sum(axis=0))
     base, entries = split_topic_word_prior(MATRIX, K, V, None)
     assert base == BASE
     return evidence_gains(statistics, WEIGHT, base, entries, equal_sizes)
 
 
 def test_gains_are_those_of_the_evidence():
+    """At equal sizes, the same for topics of other sizes."""
     places, found = gains()
     expected = log_evidence()
     assert_array_equal(places, [0, 2, 3])
     assert_allclose(found, expected[places] - expected[1], rtol=1e-10)
-
-
-def test_gains_at_equal_sizes_are_the_same_for_topics_of_other_sizes(monkeypatch):
-    _, found = gains(equal_sizes=True)
-    factor, mean = np.array([1.0, 3.0, 0.1, 1e-3, 20.0]), COUNTS.sum(axis=0).mean()
-    factor *= mean / (COUNTS.sum(axis=0) * factor).mean()
-    monkeypatch.setitem(globals(), "COUNTS", COUNTS * factor)
-    assert_allclose(gains(equal_sizes=True)[1], found, rtol=1e-10)
-    COUNTS[:] *= mean / COUNTS.sum(axis=0)
-    assert_allclose(gains()[1], found, rtol=1e-10)
-    COUNTS[:, 2] = 0.0
-    assert np.all(np.isfinite(gains(equal_sizes=True)[1]))
+    sizes = COUNTS.sum(axis=0)
+    factor = np.array([1.0, 3.0, 0.1, 1e-3, 20.0])
+    factor *= sizes.mean() / (sizes * factor).mean()
+    equal = gains(equal_sizes=True)[1]
+    assert_allclose(gains(equal_sizes=True, factor=factor)[1], equal, rtol=1e-10)
+    assert_allclose(gains(factor=sizes.mean() / sizes)[1], equal, rtol=1e-10)
+    assert np.all(np.isfinite(gains(equal_sizes=True, factor=np.array([1.0, 1, 0, 1, 1]))[1]))
 
 
 def test_best_order_is_the_most_probable_of_all():
@@ -85,7 +82,7 @@ def test_sampled_orders_leave_the_posterior_as_it_is():
     assert chisquare(visits, len(draws) * probability).pvalue > 0.01
 
 
-BARS = make_bars(400, random_state=0).data
+BARS = make_bars(200, random_state=0).data
 GIVEN = {"n_components": 10, "random_state": 0}
 
 
@@ -108,8 +105,6 @@ def exchanged(model, matrix):
     [
         OnlineEMLDA(average=True),
         OnlineEMLDA(doc_topic_prior="auto", prior_update="gamma"),
-        OnlineEMLDA(doc_topic_prior="auto"),
-        OnlineEMLDA(doc_topic_prior="auto", prior_update="shares"),
         OnlineVariationalLDA(),
         HybridLDA(),
     ],
@@ -119,6 +114,7 @@ def test_a_topic_comes_to_the_place_of_its_seeds(model):
     model.set_params(**GIVEN).fit(BARS)
     top = np.sort(model.components_.argsort(axis=1)[:, -5:])
     prior, statistics = model.doc_topic_prior_, duplicate(model._state.words)
+    averages = model._state.prior_averages
     model._state = exchanged(model, seeds_of(top[7], 2))
     order = np.arange(10)
     order[[2, 7]] = [7, 2]
@@ -126,6 +122,7 @@ def test_a_topic_comes_to_the_place_of_its_seeds(model):
     assert_array_equal(words.store, statistics.store[:, order])
     assert_array_equal(words.totals, statistics.totals[order])
     assert_array_equal(model.doc_topic_prior_, prior[order])
+    assert_array_equal(model._state.prior_averages[:10], averages[order] if len(averages) else averages)
     if words.averages:
         before, after = (s.store * s.average_weight - s.averaged for s in (statistics, words))
         assert_array_equal(after, before[:, order])
@@ -173,7 +170,6 @@ def test_tokens_go_with_their_topics(change):
     assert_array_equal(state.doc_topic_prior, prior[order])
     for shard, before in zip(call.shards, z):
         assert_array_equal(order[shard.z], before)
-        documents = [array.copy() for array in shard.topics.used()]
+        documents = list(map(np.copy, shard.topics.used()))
         shard.list_topics()
-        for array, other in zip(shard.topics.used(), documents):
-            assert_array_equal(array, other)
+        assert all(map(np.array_equal, shard.topics.used(), documents))

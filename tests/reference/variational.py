@@ -35,3 +35,18 @@ def update_documents(indptr, cell_word, cell_count, rows, prior, gamma, max_iter
                 break
         expected[cells] = counts * responsibilities(phi, gamma[d])
     return expected, changes
+
+
+def mean_field(counts, topics, prior, max_iter=20_000, tol=1e-12, gamma=None):
+    """gamma (n_documents, n_topics) and the expected counts (n_topics, n_words) of all documents, from dense
+    counts and topics (n_topics, n_words) that need not be normalized: equations 11 and 12."""
+    if gamma is None:
+        gamma = prior + counts.sum(axis=1, keepdims=True) / len(topics) * np.ones(len(topics))
+    for _ in range(max_iter):
+        theta = np.exp(psi(gamma))
+        updated = prior + theta * ((counts / (theta @ topics)) @ topics.T)
+        change, gamma = np.abs(updated - gamma).mean(axis=1).max(), updated
+        if change < tol:
+            break
+    theta = np.exp(psi(gamma))
+    return gamma, topics * (theta.T @ (counts / (theta @ topics)))

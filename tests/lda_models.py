@@ -1,0 +1,73 @@
+"""A small corpus, and LDA models in the midst of training, shared by the tests of single estimators."""
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from scipy.special import digamma
+from sklearn.base import clone
+
+from sktopic.datasets import make_lda_documents
+
+ETA, ALPHA = 0.07, 0.3
+CORPUS = make_lda_documents(60, n_features=25, n_components=4, mean_length=20, random_state=0)
+X = sp.csr_array(CORPUS.data, dtype=np.float64)
+BATCHES = [X[:20], X[20:23], X[23:45], X[45:]]
+
+
+def new(cls, n_components=4, **params):
+    """A model that takes documents in their order."""
+    given = {"doc_topic_prior": ALPHA, "topic_word_prior": ETA, "batch_size": 20, "shuffle": False}
+    return cls(n_components, **{**given, "random_state": 0, **params})
+
+
+def start_of(model, n_features=X.shape[1]):
+    """Counts (n_components, n_features) before the first words."""
+    return clone(model).partial_fit(sp.csr_array((1, n_features))).topic_word_counts_
+
+
+def with_counts(model, counts, total_samples):
+    """Put the model in the midst of training, with these expected counts (n_components, n_features)."""
+    model.set_params(total_samples=total_samples).partial_fit(np.ones((1, counts.shape[1])))
+    words = model._state.words
+    words.store[:] = counts.T / total_samples
+    words.totals[:] = words.store.sum(axis=0)
+    model._state = replace(model._state, words=replace(words, scale=1.0))
+    assert_allclose(model.topic_word_counts_, counts, rtol=1e-12)
+    return model
+
+
+def smoothed(counts, smoothing):
+    """Means of topics given their counts."""
+    counts = counts + smoothing
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+def mean_logs(parameters):
+    """E[log p] of each row's Dirichlet."""
+    return digamma(parameters) - digamma(parameters.sum(axis=-1, keepdims=True))
+
+
+class Recorder:
+    """A callback of scikit-learn: notes what is reported, models and their scores; stops after some task."""
+
+    def __init__(self, stop_after=None):
+        self.events, self.models, self.scores, self.stop_after = [], [], [], stop_after
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(f"begin {context.task_name} {context.task_id}")
+
+    def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
+        self.events.append(f"end {context.task_name} {context.task_id}")
+        self.models.append(fitted_estimator)
+        self.scores.append((fitted_estimator.score(X), y, estimator.components_.copy()))
+        if self.stop_after is KeyboardInterrupt:
+            raise KeyboardInterrupt
+        return (context.task_name, context.task_id) == self.stop_after
