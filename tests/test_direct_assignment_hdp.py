@@ -82,19 +82,23 @@ def state_of(model):
     return lam, beta, model.doc_concentration_, model.topic_concentration_, model.topic_word_prior_
 
 
-@pytest.mark.parametrize("total_samples", [None, 600])
-@EXPECTATIONS
-@pytest.mark.parametrize("learned", [True, False])
-def test_elbo_is_that_of_its_terms(learned, total_samples, expectation):
+@pytest.mark.slow
+@pytest.mark.parametrize(("learned", "expectation"), [(True, "geometric"), (False, "mean")])
+def test_elbo_is_that_of_its_terms(learned, expectation):
+    """And documents settle where they should, under the topics that they read."""
     given = {} if learned else {"doc_concentration": 2.0, "topic_concentration": 3.0}
-    model = make_model(
-        topic_expectation=expectation, mean_change_tol=0.0, max_doc_update_iter=2000, **given
-    ).fit(X)
+    settings = {"topic_expectation": expectation, "mean_change_tol": 0.0, "max_doc_update_iter": 2000}
+    model = make_model(**settings, **given).fit(X)
     lam, beta, alpha, gamma, eta = state_of(model)
     phi, theta = reference.best_documents(X.toarray(), reference.log_topics(lam), beta, alpha)
-    scale = 1.0 if total_samples is None else total_samples / 60
-    expected = reference.elbo(X.toarray(), phi, theta, lam, beta, alpha, gamma, eta, scale)
-    assert model.elbo(X, total_samples=total_samples) == pytest.approx(expected, rel=1e-9)
+    for total_samples in (None, 600):
+        scale = 1.0 if total_samples is None else 10.0
+        expected = reference.elbo(X.toarray(), phi, theta, lam, beta, alpha, gamma, eta, scale)
+        assert model.elbo(X, total_samples=total_samples) == pytest.approx(expected, rel=1e-9)
+    if expectation == "mean":
+        _, theta = reference.best_documents(X.toarray(), np.log(model.components_), beta, alpha)
+        proportions = theta[:, :-1] / theta[:, :-1].sum(axis=1, keepdims=True)
+        assert_allclose(model.transform(X), proportions, rtol=1e-4, atol=1e-6)
 
 
 def test_weights_have_no_slope_left():
@@ -211,14 +215,6 @@ def test_single_tokens_have_the_law_of_topics_that_are_integrated_out():
     joint = model._state.weights * model.components_.T
     # Tokens are gamma - prior, which 1e9 rounds.
     assert_allclose(tokens, joint / joint.sum(axis=1, keepdims=True), rtol=1e-5, atol=1e-5)
-
-
-def test_documents_that_read_means_settle_where_they_should():
-    model = make_model(topic_expectation="mean", max_doc_update_iter=2000, mean_change_tol=0.0).fit(X)
-    _, beta, alpha, _, _ = state_of(model)
-    _, theta = reference.best_documents(X.toarray(), np.log(model.components_), beta, alpha)
-    proportions = theta[:, :-1] / theta[:, :-1].sum(axis=1, keepdims=True)
-    assert_allclose(model.transform(X), proportions, rtol=1e-4, atol=1e-6)
 
 
 def test_batch_with_means_never_lowers_the_bound_with_topics_as_parameters(monkeypatch):
@@ -338,20 +334,6 @@ def test_tokens_of_earlier_batches_are_divided_as_the_parts_share_their_words():
     means = (known + eta) / (known + eta).sum(axis=1, keepdims=True)
     shares = known.sum(axis=1)[:, None] * means
     assert_allclose(columns, column * shares / shares.sum(axis=0), rtol=1e-12)
-
-
-def test_both_parts_of_a_split_are_in_the_statistics():
-    """None of them starves, and nothing is lost: those of documents seen earlier are divided, too."""
-    bars = make_bars(400, random_state=0).data
-    model = make_model(3, batch_size=50, max_iter=1, split_merge=False).fit(bars)
-    model.set_params(split_merge=True, batch_size=200)
-    tokens = model.topic_word_counts_.sum()
-    model.partial_fit(bars[:200])
-    history = model.move_history_
-    assert set(history["kind"]) == {"split"}
-    assert model.topic_word_counts_.sum() == pytest.approx(tokens * 600 / 400, rel=0.02)
-    sizes = dict(zip(model.topic_ids_.tolist(), model.topic_word_counts_.sum(axis=1).tolist()))
-    assert min(sizes[k] for k in history["other"].tolist()) > 0.1 * max(sizes.values())
 
 
 def test_final_moves_gain_what_the_whole_bound_does():
@@ -524,18 +506,17 @@ def test_history_tells_how_topics_came_about():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch_size", [1, 10, 200])
+@pytest.mark.parametrize("batch_size", [1, 10])
 def test_small_batches_and_remainders_do_no_harm(batch_size):
     """No moves on the word of a single document, but of the last pass, which sees all."""
-    bars = make_bars(201, random_state=0)
-    test = make_bars(200, random_state=1).data
-    models = [
-        make_model(10, batch_size=batch_size, split_merge=moves).fit(bars.data) for moves in (True, False)
-    ]
-    scores = [document_completion(model, test) for model in models]
-    assert scores[0] > scores[1] - 0.02
+    bars, test = make_bars(61, random_state=0), make_bars(200, random_state=1).data
+    model, still = (
+        make_model(10, batch_size=batch_size, split_merge=moves, max_iter=3).fit(bars.data)
+        for moves in (True, False)
+    )
+    assert document_completion(model, test) > document_completion(still, test) - 0.02
     if batch_size == 1:
-        assert set(models[0].move_history_["n_samples"] // 201) <= set(range(5, models[0].n_iter_))
+        assert set(model.move_history_["n_samples"] // 61) <= set(range(2, model.n_iter_))
 
 
 def test_larger_part_of_a_split_keeps_its_identity_and_both_are_new(monkeypatch):
@@ -553,6 +534,9 @@ def test_larger_part_of_a_split_keeps_its_identity_and_both_are_new(monkeypatch)
             assert after.ids[k if first >= second else new] == state.ids[k]
             sizes.append(first >= second)
         both = [*changed, *range(state.n_topics, state.n_topics + len(parts))]
+        tokens_of_parts = np.concatenate(list(zip(*parts))[1:])
+        assert_allclose(after.tokens[both], tokens_of_parts, rtol=1e-8)
+        assert after.tokens.sum() == pytest.approx(state.tokens.sum(), rel=1e-12)
         assert not after.trials[both].view("i8").any() and np.all(after.births[both] == t)
         others = np.delete(np.arange(state.n_topics), changed)
         assert_array_equal(after.trials[others], state.trials[others])
@@ -587,6 +571,7 @@ def test_merge_that_runs_out_of_memory_leaves_no_trace(monkeypatch):
         assert_same(found[name], wanted[name], name)
 
 
+@pytest.mark.slow
 def test_memory_is_a_few_times_that_of_the_statistics():
     n_features, n_topics = 10_000, 100
     counts = sp.random(40, n_features, density=0.002, random_state=0, format="csr", data_rvs=np.ones)
@@ -634,14 +619,14 @@ def test_error_of_a_gain_is_that_of_a_sample_without_replacement():
         return BatchTopics(SimpleNamespace(batch=batch), 1.0, 0.1, scale, 2.0)
 
     topics = of_batch(40, 2.5)
-    samples = [changes[rng.permutation(100)[:40]] for _ in range(4000)]
+    samples = [changes[rng.permutation(100)[:40]] for _ in range(2000)]
     estimates, said = zip(*(topics.estimate(sample) for sample in samples))
     assert np.mean(estimates) == pytest.approx(changes.sum(), rel=0.01)
     assert np.mean(said) == pytest.approx(np.std(estimates), rel=0.05)
     # In proportion to something of which the sum is known, they scatter less.
     tokens = rng.gamma(2.0, 10.0, 100)
     gains = 0.3 * tokens + 0.5 * rng.normal(size=100)
-    chosen = [rng.permutation(100)[:40] for _ in range(4000)]
+    chosen = [rng.permutation(100)[:40] for _ in range(2000)]
     estimates, said = zip(*(topics.estimate(gains[i], tokens[i], tokens.sum()) for i in chosen))
     assert np.mean(estimates) == pytest.approx(gains.sum(), rel=0.01)
     assert np.mean(said) == pytest.approx(np.std(estimates), rel=0.05)

@@ -51,21 +51,17 @@ def test_arun_is_its_definition():
     assert scaled == pytest.approx(expected, rel=1e-9)
 
 
+def test_arun_at_its_ends():
+    """Zero for equal singular values and tokens, infinite where a topic has no token or singular value."""
+    assert arun_2010(np.eye(3), np.eye(3), proportions=np.eye(3)) == 0.0
+    assert arun_2010(np.eye(3), np.eye(3), proportions=np.eye(3)[[0, 1, 1]]) == math.inf
+    assert arun_2010(np.ones((3, 2)), np.ones((3, 2)), proportions=np.eye(3)) == math.inf
+
+
 def test_cao_juan_is_its_definition():
     assert cao_juan_2009(COMPONENTS) == pytest.approx(cao_juan_by_loops(COMPONENTS), rel=1e-12)
     assert cao_juan_2009(np.eye(3)) == 0.0
     assert cao_juan_2009(np.ones((3, 5))) == pytest.approx(1.0)
-
-
-def test_arun_is_zero_for_topics_without_common_words_that_are_all_as_long():
-    """Their singular values are equal, and so are their tokens."""
-    assert arun_2010(np.eye(3), np.eye(3), proportions=np.eye(3)) == 0.0
-
-
-def test_arun_is_infinite_where_a_topic_has_no_tokens_or_no_singular_value():
-    only_two = np.eye(3)[[0, 1, 1]]
-    assert arun_2010(np.eye(3), np.eye(3), proportions=only_two) == math.inf
-    assert arun_2010(np.ones((3, 2)), np.ones((3, 2)), proportions=np.eye(3)) == math.inf
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -85,21 +81,21 @@ def test_arun_is_infinite_for_dependent_topics_in_any_order_of_words(seed):
             assert arun_2010(dependent[:, columns], counts[:, columns], proportions=theta) == math.inf
 
 
-def test_criteria_read_models_and_pipelines():
-    texts = ["cat dog cat", "dog cat", "sun sky sky", "sky sun"]
-    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(2, random_state=0)).fit(texts)
-    theta, counts = pipe.transform(texts), pipe[0].transform(texts).toarray()
-    expected = arun_by_loops(pipe[-1].components_, counts, theta)
-    assert arun_2010(pipe, texts, proportions=theta) == pytest.approx(expected)
-    assert cao_juan_2009(pipe) == pytest.approx(cao_juan_by_loops(pipe[-1].components_))
-
-
 @pytest.mark.parametrize("criterion", [arun_2010, cao_juan_2009])
 def test_criteria_are_no_scorers(criterion):
     """Lower is better, so a search would choose the worst model."""
     search = GridSearchCV(OnlineEMLDA(3), {"n_components": [2, 3]}, scoring=criterion, error_score="raise")
     with pytest.raises(TypeError, match=criterion.__name__):
         search.fit(make_bars(20, random_state=0).data)
+
+
+def test_criteria_read_pipelines():
+    texts = ["cat dog cat", "dog cat", "sun sky sky", "sky sun"]
+    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(2, random_state=0)).fit(texts)
+    theta, counts = pipe.transform(texts), pipe[0].transform(texts).toarray()
+    expected = arun_by_loops(pipe[-1].components_, counts, theta)
+    assert arun_2010(pipe, texts, proportions=theta) == pytest.approx(expected)
+    assert cao_juan_2009(pipe) == pytest.approx(cao_juan_by_loops(pipe[-1].components_))
 
 
 def test_what_the_criteria_refuse():
