@@ -136,7 +136,11 @@ def test_posterior_and_evidence_are_those_of_the_twin(estimator, match):
     counts = canonical_counts(sp.csr_array(counts))
     settings = {"second_moment": match, "shuffle": None, "doc_topic_prior": PRIOR}
     model = make_model(estimator, **settings).fit(0 * X)
-    beta, gamma, evidence = all_topics(model) * model._state.topics.sums[:, None], number_posterior(model), 0.0
+    beta, gamma, evidence = (
+        all_topics(model) * model._state.topics.sums[:, None],
+        number_posterior(model),
+        0.0,
+    )
     kind, alpha = twin_model(estimator, PRIOR)
     other = {"first": "sum", "sum": "second", "second": "first"}[match]
     for name, part in ((match, counts[:8]), (other, counts[8:])):
@@ -307,28 +311,22 @@ def test_a_number_without_prior_probability_never_gets_any(estimator):
         assert len(np.unique(model.components_.round(9), axis=0)) == model.n_components_
 
 
-@pytest.mark.parametrize(
-    ("prior", "allowed"),
-    [
-        ("poisson", "must be a str among .* or an array-like"),
-        ([0.5, 0.5], "must be .* a number, or 5 numbers .one for each number of topics from 1 to n_comp"),
-        (np.ones((5, 1)), "must be .* 5 numbers"),
-        ([1.0, 1.0, "x", 1.0, 1.0], "must be .* 5 numbers"),
-        ([1.0, -1e-9, 1.0, 1.0, 1.0], "must be finite and non-negative, and at least one positive"),
-        ([1.0, np.nan, 1.0, 1.0, 1.0], "must be finite and non-negative, and at least one positive"),
-        ([1.0, np.inf, 1.0, 1.0, 1.0], "must be finite and non-negative, and at least one positive"),
-        ([0.0] * 5, "must be finite and non-negative, and at least one positive"),
-    ],
-    ids=str,
-)
-def test_bad_prior_of_the_number_is_named(prior, allowed):
+def test_bad_prior_of_the_number_is_named():
     model = make_model(DegenerateDirichletLDA).fit(X)
-    before = state(model.set_params(n_components_prior=prior))
-    for method in (model.fit, model.partial_fit, model.transform, model.predict_mixture):
-        with pytest.raises(ValueError, match=f"(?s)n_components_prior.*{allowed}") as caught:
-            method(X)
-        assert repr(prior) in str(caught.value)
-        assert_same_state(state(model), before)
+    numbers = "must be .* a number, or 5 numbers .one for each number of topics from 1 to n_components"
+    entries = "must be finite and non-negative, and at least one positive"
+    for prior, allowed in (
+        ("poisson", "must be a str among .* or an array-like"),
+        *((bad, numbers) for bad in ([0.5, 0.5], np.ones((5, 1)), [1.0, 1.0, "x", 1.0, 1.0])),
+        *(([1.0, bad, 1.0, 1.0, 1.0], entries) for bad in (-1e-9, np.nan, np.inf)),
+        ([0.0] * 5, entries),
+    ):
+        before = state(model.set_params(n_components_prior=prior))
+        for method in (model.fit, model.partial_fit, model.transform, model.predict_mixture):
+            with pytest.raises(ValueError, match=f"(?s)n_components_prior.*{allowed}") as caught:
+                method(X)
+            assert repr(prior) in str(caught.value)
+            assert_same_state(state(model), before)
 
 
 def test_exponential_prior_of_thousands_of_topics_does_not_underflow():
@@ -608,13 +606,14 @@ def interrupted(call, training):
             signal.raise_signal(signal.SIGINT)
         return original(self, *arguments)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(_Call, "_absorb", absorb_and_interrupt)
-            training()
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_Call, "_absorb", absorb_and_interrupt)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                training()
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize(("method", "order"), [("fit", "document"), ("partial_fit", None)])
@@ -662,11 +661,7 @@ class Watcher:
     def setup(self, estimator, context):
         pass
 
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
+    teardown = on_fit_task_begin = setup
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
         self.tasks.append(context.task_name)

@@ -220,13 +220,6 @@ def test_online_step_moves_by_the_natural_gradient():
     assert_allclose(500 * model._state.atoms, (1 - rho) * before + rho * 500 / 7 * atoms, rtol=1e-9)
 
 
-def test_whole_steps_raise_the_bound_of_the_corpus():
-    """Documents start anew in each pass, so that a step may lose a little; much is gained over all."""
-    bounds = [make_model(max_iter=n, **BATCH, **CONVERGED).fit(X).elbo(X) for n in (1, 2, 4, 8)]
-    assert np.diff(bounds).min() > -1e-3 * abs(bounds[-1])
-    assert bounds[-1] > bounds[0] + 0.01 * abs(bounds[0])
-
-
 # Topics, their number and their names
 
 
