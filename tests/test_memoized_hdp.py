@@ -112,6 +112,7 @@ def test_bound_never_falls_without_moves(start):
         assert len(set(history[name].tolist())) > 1
 
 
+@pytest.mark.slow
 def test_gains_and_history_of_moves_are_those_of_the_bound(monkeypatch):
     """Gains of what is decided are what the bound of all summaries says before and after.
 

@@ -136,11 +136,8 @@ def test_posterior_and_evidence_are_those_of_the_twin(estimator, match):
     counts = canonical_counts(sp.csr_array(counts))
     settings = {"second_moment": match, "shuffle": None, "doc_topic_prior": PRIOR}
     model = make_model(estimator, **settings).fit(0 * X)
-    beta, gamma, evidence = (
-        all_topics(model) * model._state.topics.sums[:, None],
-        number_posterior(model),
-        0.0,
-    )
+    beta, gamma = all_topics(model) * model._state.topics.sums[:, None], number_posterior(model)
+    evidence = 0.0
     kind, alpha = twin_model(estimator, PRIOR)
     other = {"first": "sum", "sum": "second", "second": "first"}[match]
     for name, part in ((match, counts[:8]), (other, counts[8:])):

@@ -15,7 +15,7 @@ from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import PRIOR_INERTIA
 from sktopic._topics._word_counts import N_PARTS, WordCounts, no_average
 from sktopic._training import _minibatches
-from sktopic.datasets import make_bars, make_lda_documents
+from sktopic.datasets import make_lda_documents
 from sktopic.hdp import OnlineEMHDP, _online_em_method
 from sktopic.hdp._online_em_method import GrowingOnlineEM, GrowingPrior
 from tests.kernels.tools import assert_within, for_each_seed
@@ -207,6 +207,7 @@ def test_a_topic_is_born_when_tokens_are_drawn_to_it(monkeypatch, gamma, max_bir
     assert (max(numbers) > 0) == (max_births != 0)
     assert min(numbers) == 0
     assert len(alpha_of(model)) == 2 + sum(numbers)
+    assert np.all(np.diff(model.topic_ids_) > 0) and model.topic_ids_[-1] < len(alpha_of(model))
     assert alpha_of(model).sum() <= model.doc_concentration and np.all(model.doc_topic_prior_ > 0)
     assert_allclose(model.topic_weights_, model.doc_topic_prior_ / model.doc_concentration)
 
@@ -242,16 +243,3 @@ def test_an_update_copies_statistics_only_for_births(monkeypatch):
     monkeypatch.setattr(_minibatches, "LONG_WORK", 0)
     monkeypatch.delattr(_minibatches, "duplicate")
     assert alpha_of(growing.partial_fit(X)).size > n_topics
-
-
-def test_a_model_grows_with_its_stream():
-    bars = make_bars(600, random_state=0).data
-    model, numbers, ids = OnlineEMHDP(random_state=0), [], np.empty(0, dtype=int)
-    for first in range(0, 600, 100):
-        model.partial_fit(bars[first : first + 100])
-        numbers.append(model.n_components_)
-        assert np.all(np.diff(model.topic_ids_) > 0)
-        ids = np.union1d(ids, model.topic_ids_)
-        assert_allclose(model.components_.sum(axis=1), 1.0)
-    assert numbers[-1] > numbers[0] > 1
-    assert ids[-1] < len(alpha_of(model))

@@ -244,6 +244,7 @@ def test_bars_are_found_and_counted(bars, bars_model):
     assert bars_model.score(held_out) > lda.score(held_out) - 0.02
 
 
+@pytest.mark.slow
 def test_topics_in_use_have_a_token_and_the_others_are_left_out(bars, bars_model):
     """Proportions fold those not in use."""
     tokens, n, ids = lambda_of(bars_model).sum(axis=1), bars_model.n_components_, bars_model.topic_ids_
@@ -264,6 +265,7 @@ def test_topics_in_use_have_a_token_and_the_others_are_left_out(bars, bars_model
     assert_allclose(bars_model.transform(counts), theta / theta.sum(axis=1, keepdims=True), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_topics_keep_their_numbers_when_training_goes_on(bars, bars_model):
     model = deepcopy(bars_model).set_params(total_samples=500)
     ids, topics = model.topic_ids_, model.components_
