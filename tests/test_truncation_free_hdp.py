@@ -118,8 +118,8 @@ def test_batch_without_a_past_has_the_exact_posterior(seed):
     for pair in zip(EXACT["batch_doc_id"], EXACT["batch_word"]):
         place.append(next(i for i, t in enumerate(tokens) if t == pair and i not in place))
     chain.assign_at_random(2, seed)
-    z, tables = np.empty((12_000, 6), dtype=int), np.empty(12_000)
-    for i in range(12_000):
+    z, tables = np.empty((20_000, 6), dtype=int), np.empty(20_000)
+    for i in range(20_000):
         chain.sweep((seed << 32) + i, counted=False)
         z[i], tables[i] = documents.z[place], chain.tables.sum()
     assert_law_is_that_of_the_golden_posterior(z, tables)
