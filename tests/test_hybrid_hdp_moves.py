@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
-from scipy.special import gammaln
+from scipy.special import digamma, gammaln
 from sklearn.base import clone
 
 import sktopic
 from sktopic._documents._matrices import DocumentReader
 from sktopic._kernels._groups import SweepSettings
 from sktopic._topics._word_counts import WordCounts
+from sktopic._training import _minibatches
 from sktopic.datasets import make_bars
 from sktopic.hdp import HybridHDP, _kept_topics, _split_merge_topics
 from sktopic.hdp._corpus_chain import CorpusChain
@@ -39,6 +40,7 @@ def make_model(n_components=5, **params):
 
 # From as many as the prior leads to expect (22 and 5), or from 40. All come to ten with this seed. With other
 # seeds, some find up to three more.
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_components", "topic_concentration"), [(1, 3.0), (40, 3.0), (1, 0.5)])
 def test_there_are_as_many_topics_as_bars_from_any_start(n_components, topic_concentration):
     params = {"topic_concentration": topic_concentration, "max_iter": 20, "random_state": 2}
@@ -49,11 +51,34 @@ def test_there_are_as_many_topics_as_bars_from_any_start(n_components, topic_con
     assert nearest.max() < 0.2
 
 
-def test_history_tells_where_topics_are_from():
+@pytest.mark.parametrize("max_iter", [7, 9])
+def test_topics_move_after_passes_two_four_eight_and_drop_before_the_last(max_iter):
+    """Before the last pass no topic is split: no pass would be left to settle."""
+    X = make_bars(300, doc_length=30, random_state=0).data
+    model = make_model(30, max_iter=max_iter).fit(X)
+    passes = {kind: set() for kind in ("merge", "split", "drop")}
+    for kind, n_samples in model.move_history_[["kind", "n_samples"]].tolist():
+        passes[kind].add(n_samples / 300)
+    last = max_iter - 1
+    assert passes == {"merge": {2, 4, last}, "split": {4}, "drop": {last}}
+
+
+def test_windows_split_in_all_passes_but_the_last():
+    """Learned concentrations let fit train online. The first window is complete in the second pass."""
+    for max_iter in (2, 3):
+        model = make_model(1, doc_concentration="auto", max_iter=max_iter).fit(bars().data[:200])
+        history = model.move_history_
+        in_second = history["kind"][(history["n_samples"] >= 200) & (history["n_samples"] < 400)]
+        assert ("split" in in_second) == (max_iter == 3)
+        assert not np.any(history["kind"][history["n_samples"] >= 200 * (max_iter - 1)] == "split")
     model = make_model(1).partial_fit(bars().data)
-    history = model.move_history_
-    there = {0}
-    for _, kind, topic, other, gain, n_components, elbo in history:
+    assert "split" in model.move_history_["kind"]
+    assert_history_tells_where_topics_are_from(model, {0})
+
+
+def assert_history_tells_where_topics_are_from(model, start):
+    there = set(start)
+    for _, kind, topic, other, gain, n_components, elbo in model.move_history_.tolist():
         assert topic in there
         if kind == "split":
             assert other not in there and gain > 0.0
@@ -63,7 +88,6 @@ def test_history_tells_where_topics_are_from():
         assert n_components == len(there)
         assert np.isnan(elbo)
     assert set(model.topic_ids_) <= there
-    assert "split" in history["kind"]
 
 
 def watched_chain(monkeypatch, look):
@@ -81,6 +105,17 @@ def watched_chain(monkeypatch, look):
 
     monkeypatch.setattr(_kept_topics, "sample_batch", sampling)
     monkeypatch.setattr(_kept_topics, "after_pass", after)
+
+
+def test_training_starts_with_as_many_topics_as_the_prior_expects(monkeypatch):
+    found = []
+    watched_chain(monkeypatch, lambda state, chain: found.append(state.words.n_topics))
+    for n_components in (1, 40):
+        make_model(n_components, max_iter=2).fit(bars().data)
+    tables = digamma(1.0 + bars().data.sum(axis=1)) - digamma(1.0)  # of documents of concentration 1
+    expected = 3.0 * (digamma(3.0 + tables.sum()) - digamma(3.0))
+    assert found[0] == int(expected) == 22
+    assert 40 in found
 
 
 def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
@@ -116,9 +151,10 @@ def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
     assert n_looks[-1] > n_looks[0] and len(n_looks) == 4 * 3 + 4
 
 
-def test_threads_do_not_matter_and_training_goes_on_from_a_file(tmp_path):
+def test_threads_and_blocks_do_not_matter_and_training_goes_on_from_a_file(tmp_path):
     X, more = bars().data[:400], bars().data[400:600]
-    models = [make_model(max_iter=3, n_jobs=n_jobs).fit(X) for n_jobs in (1, 2)]
+    given = [(X, 1), ([X[:90], X[90:]], 2)]
+    models = [make_model(max_iter=3, shuffle=False, n_jobs=n_jobs).fit(some) for some, n_jobs in given]
     for model in models:
         assert model._state.window.n_tokens == 0  # topics of tokens are not part of the fitted state
     models[1].save(tmp_path / "model")
@@ -127,47 +163,29 @@ def test_threads_do_not_matter_and_training_goes_on_from_a_file(tmp_path):
     assert_same(one.move_history_, other.move_history_)
 
 
-def test_blocks_are_kept(monkeypatch):
-    X, kept = bars().data[:200], []
-    watched_chain(monkeypatch, lambda state, chain: kept.append(chain))
-    whole, blocks = (make_model(max_iter=2, shuffle=False).fit(given) for given in (X, [X[:90], X[90:]]))
-    assert_array_equal(whole.components_, blocks.components_)
-    assert kept
+def test_an_update_that_moves_topics_is_undone(monkeypatch):
+    """It is long, so Ctrl-C does not wait; training goes on as if it had not begun."""
+    n_updates, moved = [], SplitMergeTopics._moved
+
+    def interrupted(self, state, update):
+        n_updates.append(update.number)
+        if len(n_updates) == 2:
+            raise KeyboardInterrupt
+        return moved(self, state, update)
+
+    monkeypatch.setattr(SplitMergeTopics, "_moved", interrupted)
+    monkeypatch.setattr(_minibatches, "LONG_WORK", 250 * MOVE_WORK)
+    model = make_model(batch_size=50, total_samples=900)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(bars().data)
+    monkeypatch.undo()
+    expected = make_model(batch_size=50, total_samples=900).partial_fit(bars().data)
+    model.partial_fit(bars().data[50 * n_updates[1] :])
+    assert_array_equal(model.components_, expected.components_)
+    assert_same(model.move_history_, expected.move_history_)
 
 
-def test_moves_take_no_weights():
-    """Copies would have topics of their own, which a weight cannot stand for."""
-    X = bars().data[:200]
-    model = make_model(max_iter=2).fit(X)
-    before = state(model)
-    for call in (model.fit, model.partial_fit, clone(model).partial_fit):
-        with pytest.raises(ValueError, match="sample_weight must be None with split_merge=True"):
-            call(X, sample_weight=np.full(200, 2.0))
-    assert_same_state(state(model), before)
-
-
-def test_only_updates_with_moves_are_long(monkeypatch):
-    """Long ones copy the statistics, so that Ctrl-C can stop them."""
-    works, moving = [], []
-    work, moved = SplitMergeTopics.work, SplitMergeTopics._moved
-
-    def working(self, *given):
-        works.append(work(self, *given))
-        return works[-1]
-
-    def moving_now(self, *given):
-        moving.append(len(works) - 1)
-        return moved(self, *given)
-
-    monkeypatch.setattr(SplitMergeTopics, "work", working)
-    monkeypatch.setattr(SplitMergeTopics, "_moved", moving_now)
-    make_model(batch_size=50).partial_fit(bars().data)
-    assert moving == [i for i, work in enumerate(works) if work > 250 * MOVE_WORK]
-    assert 0 < len(moving) < len(works) / 2
-
-
-@pytest.mark.parametrize("n_visits", [1, 3])
-def test_a_visit_that_is_stopped_is_undone(monkeypatch, n_visits):
+def test_a_visit_that_is_stopped_is_undone(monkeypatch):
     """Where the global step is long, that is: Ctrl-C waits for a short one."""
     model, states, visit = make_model(), [], CorpusChain.visit
 
@@ -176,7 +194,7 @@ def test_a_visit_that_is_stopped_is_undone(monkeypatch, n_visits):
         return visit(self, *given, **named)
 
     def take(self, visit):
-        if len(states) == n_visits:
+        if len(states) == 3:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(CorpusChain, "visit", visiting)
@@ -190,14 +208,25 @@ def test_a_visit_that_is_stopped_is_undone(monkeypatch, n_visits):
     assert model.transform(bars().data[:200]).shape == (200, model.n_components_)
 
 
-@pytest.mark.parametrize("word", ["one", "all"])
-def test_what_fit_ends_with_fits_together(tmp_path, word):
+@pytest.mark.parametrize(
+    ("X", "n_components", "params"),
+    [
+        (csr_array(np.full((12, 1), 3.0)), 6, {"topic_concentration": 2.0}),
+        (bars().data[:120] * 0.5, 6, {"topic_concentration": 2.0}),
+        (bars().data[:200] * 0.3, 5, {"early_stopping": True}),
+        (bars().data[:20], 2, {"topic_concentration": 1e-9}),  # no topic is born
+    ],
+    ids=["one word", "halves", "shares", "none born"],
+)
+def test_what_fit_ends_with_fits_together(tmp_path, X, n_components, params):
     """Where the last visits have found no topic, and no column was added, too."""
-    X = csr_array(np.full((12, 1), 3.0)) if word == "one" else bars().data[:120] * 0.5
-    model = make_model(6, topic_concentration=2.0).fit(X)
+    model = make_model(n_components, **params).fit(X)
+    assert len(model.components_) == model.n_components_
+    assert model._state.words.store.min() >= 0.0 and model._state.words.totals.min() >= 0.0
     model.save(tmp_path / "model")
     assert_array_equal(sktopic.load(tmp_path / "model").transform(X), model.transform(X))
-    assert model.partial_fit(X).total_samples_ == 2 * X.shape[0]
+    total = model.total_samples_
+    assert model.partial_fit(X).total_samples_ == total + X.shape[0]
 
 
 @pytest.mark.parametrize(
@@ -216,11 +245,6 @@ def test_damaged_windows_are_refused(name, value):
         model.partial_fit(bars().data[200:])
 
 
-def test_shares_of_tokens_leave_no_count_below_zero():
-    model = make_model(max_iter=4, early_stopping=True).fit(bars().data[:200] * 0.3)
-    assert model._state.words.store.min() >= 0.0 and model._state.words.totals.min() >= 0.0
-
-
 def settings_of(b0, b1, eta):
     return SweepSettings(
         sampler=SAMPLERS["table_indicator"],
@@ -232,6 +256,7 @@ def settings_of(b0, b1, eta):
     )
 
 
+@pytest.mark.law
 def test_a_document_is_drawn_from_its_conditional_given_all_others():
     X = csr_array(np.array([[3.0, 0, 1], [0, 2, 2], [1, 1, 0]]))
     b0, b1, eta = 1.5, 0.8, 0.5
@@ -338,11 +363,6 @@ def test_moves_keep_the_sums_of_what_is_stored(monkeypatch):
             assert_allclose(one, other, rtol=1e-10)
 
 
-def test_the_fitted_state_fits_together_where_no_topic_is_born():
-    model = make_model(2, topic_concentration=1e-9, max_iter=3).fit(bars().data[:20])
-    assert len(model.components_) == model.n_components_
-
-
 def test_a_split_is_divided_as_its_tokens_in_the_window_are():
     document = np.repeat(np.arange(40), 10)
     word = np.where(document < 20, np.arange(400) % 3, 3 + np.arange(400) % 2).astype(np.int32)
@@ -420,21 +440,23 @@ def _weighted_and_copied():
     yield np.tile(word, 2), np.ones(100), np.append(document, document + 8), np.ones(16), np.arange(100)
 
 
-def test_lanes_are_refused():
-    with pytest.raises(ValueError, match="not support lanes"):
-        make_model()._check_lanes()
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
+def test_options_without_moves_are_refused():
+    """Nor weights: copies would have topics of their own, which a weight cannot stand for."""
+    X = bars().data[:100]
+    for params, message in (
         ({"sampler": "table_indicator"}, "must be 'collapsed'"),
         ({"topic_word_prior": 0.0}, "must be above 0"),
-    ],
-)
-def test_options_without_moves_are_refused(params, message):
-    with pytest.raises(ValueError, match=message):
-        make_model(**params).fit(bars().data[:100])
+    ):
+        with pytest.raises(ValueError, match=message):
+            make_model(**params).fit(X)
+    with pytest.raises(ValueError, match="not support lanes"):
+        make_model()._check_lanes()
+    model = make_model(max_iter=2).fit(X)
+    before = state(model)
+    for call in (model.fit, model.partial_fit, clone(model).partial_fit):
+        with pytest.raises(ValueError, match="sample_weight must be None with split_merge=True"):
+            call(X, sample_weight=np.full(100, 2.0))
+    assert_same_state(state(model), before)
 
 
 def test_moves_can_be_switched_off_where_the_number_of_topics_is_the_same():

@@ -15,7 +15,7 @@ from sktopic._topics._word_count_views import expected_counts
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import TruncationFreeHDP, _truncation_free_method
 from sktopic.hdp._restaurants import SAMPLERS
-from sktopic.hdp._truncation_free_method import BatchChain, TruncationFree, best_sticks, scaled_sticks
+from sktopic.hdp._truncation_free_method import BatchChain, TruncationFree, best_sticks
 from tests.kernels.test_hdp_gibbs import EXACT, assert_law_is_that_of_the_golden_posterior
 from tests.kernels.tools import assert_within, for_each_seed
 from tests.reference import truncation_free as reference
@@ -100,13 +100,6 @@ def test_updates_are_those_in_print(monkeypatch):
     assert 0.9 < share <= 1.0  # but for topics that end with their batch
 
 
-def test_first_batch_starts_from_nothing():
-    """All that is known after it is its own, whatever the initial number of topics."""
-    model = make_model(batch_size=90, max_iter=1, doc_sweeps=1).fit(X)
-    assert_allclose(model.topic_word_counts_.sum(axis=0), X.sum(axis=0), rtol=1e-12)
-    assert_allclose(model._state.sticks[1, -1], 1.0)
-
-
 # What a batch is drawn from
 
 
@@ -156,13 +149,12 @@ def law_of_two_tokens(a, b, gamma, alpha, eta, counts, n_features):
 
 @pytest.mark.law
 @for_each_seed
-@pytest.mark.parametrize("sticks", [(3.0, 2.0), (1.5, 0.6)])
-def test_batch_beside_a_corpus_has_the_exact_law(sticks, seed):
-    gamma, alpha, eta = 0.7, 1.3, 0.2
+def test_batch_beside_a_corpus_has_the_exact_law(seed):
+    gamma, alpha, eta, sticks = 0.7, 1.3, 0.2, (1.5, 0.6)
     dense = np.zeros((1, 5))
     dense[0, 3] = 2
     chain = chain_of(dense, [[0.4]], np.transpose([sticks]), gamma, alpha, eta, totals=[4.0])
-    n = 40_000
+    n = 10_000  # shares off by two hundredths are seen
     seen = np.empty((n, 2), dtype=int)
     for i in range(n):
         chain.sweep((seed << 32) + i, counted=False)
@@ -211,13 +203,6 @@ def test_topics_that_end_in_a_batch_leave_nothing():
     assert np.all(result.tables > 0)
 
 
-def test_sticks_are_scaled_as_tables_are():
-    tables = np.array([40.0, 0.0, 7.0])
-    for factor in (0.0, 0.1, 1.0):
-        found = scaled_sticks(best_sticks(tables, 2.0), factor, 2.0)
-        assert_allclose(found, best_sticks(factor * tables, 2.0))
-
-
 # The model
 
 
@@ -257,23 +242,3 @@ def test_topics_are_born_and_keep_their_identity():
     assert len(ids[-1]) > 2
     assert len(set(np.concatenate(ids)) - set(ids[-1])) > 0  # some have gone
     assert model.components_.shape == (len(ids[-1]), 25)
-
-
-def test_documents_without_words_before_all_others():
-    model = make_model().partial_fit(sp.csr_array((3, 25)))
-    assert_allclose(model.components_, 1 / 25)
-    assert model.n_components_ == 4
-    model.partial_fit(X)
-    assert np.all(np.isfinite(model.transform(X)))
-
-
-@pytest.mark.parametrize("gamma", [1e-12, 1.0, 1e12])
-@pytest.mark.parametrize("alpha", [1e-12, 1e3, 1e12])
-@pytest.mark.parametrize("eta", [1e-12, 1e12])
-def test_numbers_stay_finite_at_the_bounds(gamma, alpha, eta):
-    settings = {"topic_concentration": gamma, "doc_concentration": alpha, "topic_word_prior": eta}
-    model = make_model(**settings, max_iter=2).fit(X)
-    theta = model.transform(X)
-    assert_allclose(theta.sum(axis=1), 1.0)
-    assert np.all(np.isfinite(model.components_))
-    assert np.isfinite(model.score(X))
