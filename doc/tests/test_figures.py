@@ -7,7 +7,6 @@ import textwrap
 import pytest
 
 import sktopic
-
 from tests.pages import ROOT, module_at, written_pages
 
 EXTENSIONS = ROOT / "doc" / "_ext"
