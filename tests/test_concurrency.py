@@ -121,7 +121,7 @@ def test_within_a_training_call(estimator, monkeypatch):
     assert_same_state(state(model), state(clone(estimator).fit(X)))
     for copied, theta, components in seen:
         assert_all_equal((copied.transform(X), copied.components_), (theta, components))
-    assert not any(map(np.array_equal, seen[0][1:], seen[-1][1:]))
+    assert len(seen) == 1 or not any(map(np.array_equal, seen[0][1:], seen[-1][1:]))
 
 
 @every_loop
