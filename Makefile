@@ -33,7 +33,7 @@ PURE := tests/kernels $(addprefix tests/test_,block_order.py coherence.py compar
 WATCHED_FOR_RACES := $(addprefix tests/,$(addprefix kernels/test_,team.py gibbs.py statistics.py topics.py) \
 	test_concurrency.py test_parallel.py) --deselect tests/kernels/test_team.py::test_a_fork_goes_on_alone
 
-.PHONY: help demo test coverage test-all parallel hostile bounds sanitize races clang aarch64 headers lint bench doc check-doc dev
+.PHONY: help demo test coverage test-all parallel hostile bounds sanitize races clang aarch64 headers lint bench doc readme check-doc dev
 .PHONY: dist release-check clean
 .NOTPARALLEL:
 
@@ -52,6 +52,7 @@ help:
 	@echo "make headers   compile the C headers with every compiler at hand, and compare what their loops return"
 	@echo "make lint      check style and types: ruff, cython-lint, codespell, layers, mypy, stubtest"
 	@echo "make doc       build the documentation into doc/_build/html, warnings are errors, and test it"
+	@echo "make readme    write the figures of README.md, which are those of the front page"
 	@echo "make check-doc  check what was built: links, searches, spelling, descriptions of pictures"
 	@echo "make bench     measure quality and speed against other libraries, into benchmarks/output"
 	@echo "make dev       install everything a contributor needs into .venv"
@@ -149,6 +150,9 @@ doc: $(VENV)/.kernels $(addprefix $(VENV)/.extra-,doc test dask)
 	$(BIN)/python .ci/check_site.py $(CHECK_ARGS) doc/_build/html
 	$(PYTEST) -q doc/tests
 	@echo "The documentation is in doc/_build/html/index.html"
+
+readme: $(VENV)/.extra-doc
+	$(BIN)/python doc/write_readme.py
 
 check-doc: $(VENV)/.extra-doc
 	$(BIN)/python .ci/check_site.py $(CHECK_ARGS) doc/_build/html

@@ -230,7 +230,7 @@ def _check_design(design, names):
     scaled = design / np.maximum(np.abs(design).max(axis=0), np.finfo(float).tiny)
     if np.linalg.matrix_rank(scaled) < n_coefficients:
         raise ValueError(
-            f"covariates has constant or linearly dependent columns among {', '.join(names[1:])}; leave one out."
+            f"covariates has constant or linearly dependent columns: {', '.join(names[1:])}; leave one out."
         )
     alone = np.flatnonzero(_unexplained(np.linalg.qr(scaled).Q) < SMALLEST_UNEXPLAINED)
     if len(alone):
