@@ -433,7 +433,7 @@ def test_one_topic_or_one_word_is_all(estimator):
 @every_quick_variant
 def test_the_only_word_of_a_corpus_is_learned(estimator):
     model = make_model(estimator).fit([[0, 1, 0]])
-    assert model.components_[:, 1].max() > 0.4
+    assert model.components_[:, 1].max() > model.components_[:, [0, 2]].max()  # a learned prior may be large
     assert np.isfinite(model.score([[0, 1, 0], [0, 0, 1]]))
 
 
