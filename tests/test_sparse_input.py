@@ -122,9 +122,9 @@ def test_sparse_arrays_of_one_dimension_raise_as_other_arrays_do():
 
 @pytest.fixture(scope="module")
 def large_counts():
-    """10,000 documents of 100 words: 12 MB as int64."""
+    """40,000 documents of 100 words: 48 MB as int64."""
     rng = np.random.default_rng(0)
-    n, words = 10_000, 500
+    n, words = 40_000, 500
     indices = np.sort(rng.permuted(np.tile(np.arange(words, dtype=np.int32), (n, 1)), axis=1)[:, :100])
     counts = rng.integers(1, 3, n * 100)
     return sp.csr_matrix((counts, indices.ravel(), np.arange(n + 1, dtype=np.int32) * 100), shape=(n, words))
