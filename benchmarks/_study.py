@@ -250,26 +250,31 @@ def styles(names):
     }
 
 
-MOST_MARKERS = 30
+MOST_MARKERS = 10  # of a line
+# What takes most of the space of an SVG file
+SHORTER = {
+    r"\d+\.\d{3,}": lambda number: f"{float(number[0]):.1f}".removesuffix(".0"),
+    r'font-family: [^;"]*': "font-family: 'DejaVu Sans', sans-serif",
+    r' transform="rotate\(-0 [^"]*"': "",
+    r"\s*\n\s*": " ",
+}
 
 
 def save(figure, path):
     """Small files, equal for equal pictures; letters stay letters, which can be found and read aloud."""
     import matplotlib.pyplot as plt
 
-    for axis in figure.axes:
-        for line in axis.lines:
-            if len(line.get_xdata()) > MOST_MARKERS:
-                line.set_marker("")
+    for line in [line for axis in figure.axes for line in axis.lines]:
+        if len(line.get_xdata()) > MOST_MARKERS and line.get_linestyle() != "None":
+            line.set_marker("")
     drawn = io.StringIO()
     with plt.rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none", "path.simplify_threshold": 0.3}):
         figure.savefig(drawn, format="svg", metadata={"Date": None})
     plt.close(figure)
-    path.write_text(re.sub(r"\d+\.\d{3,}", in_tenths, drawn.getvalue()))
-
-
-def in_tenths(number):
-    return f"{float(number[0]):.1f}".removesuffix(".0")
+    text = drawn.getvalue()
+    for pattern, shorter in SHORTER.items():
+        text = re.sub(pattern, shorter, text)
+    path.write_text(text)
 
 
 def finish(figure, path, n_columns=5):
