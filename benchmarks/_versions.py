@@ -18,6 +18,28 @@ VERSIONS = {
     "StreamingGibbsLDA": 2,
 }
 
+# The columns that identify a run of a study, by part where parts differ: there the first is "part".
+COLUMNS = {
+    "g_ope": "corpus seed method batch_size learning_decay curve",
+    "hybrid_hdp": {
+        **dict.fromkeys(("batch", "truncation"), "seed corpus method n_components batch_size"),
+        "time": "seed corpus method n_components",
+        **dict.fromkeys(("starts", "steps"), "n_components"),
+    },
+    "moment_matching": {
+        "text": "corpus seed method n_components settings order",
+        "words": "corpus method settings",
+        None: "true_topics seed",
+    },
+    "online_em": "corpus seed method n_components options stream",
+    "split_merge_hdp": {
+        **dict.fromkeys(("bars", "nips", "long", "arxiv"), "method n_components seed"),
+        "bound": "corpus topic_word_prior moves n_components",
+        "moves": "n_components max_iter",
+        **dict.fromkeys(("steps", "weights"), "corpus n_components"),
+    },
+}
+
 # A run uses the estimators that its key names. By study, what other names stand for, and under None what a
 # run uses whose key has no name. OnlineEMLDA is the one that samples; what it finds with boost=True, by
 # mean-field inference, with a learning_decay that is a number, or with a doc_topic_prior or prior_update that

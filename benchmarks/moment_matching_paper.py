@@ -309,7 +309,9 @@ def measure_hdp(train, test, n_components, seed):
 
 
 def own_order(corpus, method, settings):
-    """The order of tokens that goes with settings."""
+    """The order of tokens that goes with settings; None of models that have none."""
+    if method not in MODELS:
+        return None
     if settings == "program":
         return "document"
     if method == "TDM" and corpus == LARGE_CORPUS:
