@@ -16,7 +16,6 @@ mean, range      column -> values: by seed, the mean or range of all
 what             the name of a comparison; {one[column]} and {less[column]} are those chosen
 """
 
-import json
 import operator
 import tomllib
 from functools import cache
@@ -27,9 +26,9 @@ from pathlib import Path
 import numpy as np
 from _results import CORPUS_NAMES
 from _study import RUNS, Cache
-from _versions import COLUMNS
+from _versions import columns_of
 from g_ope_paper import best_p
-from moment_matching_paper import found_by_cell, own_order
+from moment_matching_paper import own_order
 
 PAPERS = ("online_em", "g_ope", "moment_matching", "hybrid_hdp", "split_merge_hdp")
 FOLDER = Path(__file__).parent / "claims"
@@ -51,30 +50,14 @@ VALUES = {
 }
 # Columns whose value depends on others.
 DERIVED = {
-    "best p": lambda of, runs: best_p(runs, of["corpus"], of["batch_size"], of["learning_decay"], False),
+    "best p": lambda of, runs: best_p(runs, of["corpus"], of["batch_size"], of["learning_decay"]),
     "own order": lambda of, _: own_order(of["corpus"], of["method"], of["settings"]),
 }
 
 
 @cache
 def runs_of(paper):
-    """The runs of a study, the names of their columns, and rows that have them."""
-    runs, columns = Cache(RUNS / f"{paper}_runs.jsonl"), COLUMNS[paper]
-    runs.names, runs.named = set(), []
-    for row in runs.rows.values():
-        run, names = json.loads(row["run"]), columns
-        if isinstance(columns, dict):
-            run = run if run[0] in columns or "synthetic" in run[0] else ["text", *run]
-            names = "part " + columns.get(run[0], columns.get(None))
-        of = dict(zip(names.split(), run, strict=True))
-        if "options" in of:
-            of["options"] = dict(of["options"])
-        if "found" in row:
-            cells = found_by_cell(of["part"], row)
-            row = {**row, "found": {", ".join(map(str, cell)): n for cell, n in cells.items()}}
-        runs.names |= of.keys()
-        runs.named.append({**row, **of})
-    return runs
+    return Cache(RUNS / f"{paper}_runs.jsonl")
 
 
 @cache
@@ -89,9 +72,8 @@ def resolved(value, columns):
     """A value with what it names by $."""
     if isinstance(value, dict):
         return {name: resolved(each, columns) for name, each in value.items()}
-    return (
-        columns.get(value, columns.get(value[1:])) if isinstance(value, str) and value[:1] == "$" else value
-    )
+    is_name = isinstance(value, str) and value.startswith("$")
+    return columns[value[1:]] if is_name else value
 
 
 def combined(columns, choices):
@@ -125,10 +107,12 @@ def number(row, of):
 def by_seed(of):
     """Seed -> number of the runs that have these columns."""
     runs, found = runs_of(of["study"]), {}
-    given = {name: of[name] for name in runs.names if name in of}
+    part = of.get("part")
+    names = columns_of(of["study"], part[0] if isinstance(part, list) else part)
+    given = {name: of[name] for name in names if name in of}
     derived = {name: DERIVED[x] for name, x in given.items() if isinstance(x, str) and x in DERIVED}
     given |= {name: value_of(of, runs) for name, value_of in derived.items()}
-    for row in runs.named:
+    for row in runs.rows.values():
         if all(row.get(x) in y if isinstance(y, list) else row.get(x) == y for x, y in given.items()):
             value = number(row, of)
             if value is not None:

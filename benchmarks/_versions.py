@@ -1,6 +1,5 @@
 """Which results of the estimators a run was measured with, so that runs of older code are known."""
 
-import json
 import re
 
 # Raised in a change of the library after which an estimator finds something else; 1 for all others.
@@ -18,30 +17,78 @@ VERSIONS = {
     "StreamingGibbsLDA": 2,
 }
 
-# The columns that identify a run of a study, by part where parts differ: there the first is "part".
+# The columns that identify a run of a study, by part where parts differ; there the first is "part".
 COLUMNS = {
+    "classifier": "features seed",
+    "coherence_peers": "corpus n_components model seed",
+    "corpora_on_disk": {None: "estimator", "sampler": "estimator settings", "evicted": "order"},
+    "dask_faults": "trial seed",
+    "dask_scaling": {
+        "times": "kind repeat",
+        "memory": "documents n_components passes",
+        "score": "lanes passes seed",
+    },
+    "defaults": "estimator n_components max_iter parameter value corpus",
+    "document_streams": "corpus estimator seed",
+    "flagship": {
+        "screen": "setting corpus seed",
+        "first pass": "setting corpus seed",
+        "confirm": "setting corpus n_components seed",
+    },
     "g_ope": "corpus seed method batch_size learning_decay curve",
+    "gibbs_peers": {None: "model seed", "number": "n_components seed"},
+    "hdp_bound": {
+        None: "n_components seed",
+        **dict.fromkeys(("bars", "ranks", "brief"), "method n_components seed"),
+    },
+    "hdp_models": "corpus model n_components seed",
+    "hdp_topics": {
+        None: "corpus n_components seed",
+        "chain": "corpus method n_components seed",
+        "beside": "corpus start seed n_components",
+    },
     "hybrid_hdp": {
         **dict.fromkeys(("batch", "truncation"), "seed corpus method n_components batch_size"),
         "time": "seed corpus method n_components",
         **dict.fromkeys(("starts", "steps"), "n_components"),
     },
+    "lanes": "corpus n_lanes kind seed",
     "moment_matching": {
         "text": "corpus seed method n_components settings order",
         "words": "corpus method settings",
         None: "true_topics seed",
     },
+    "moment_matching_evidence": "true_topics n_components seed",
     "online_em": "corpus seed method n_components options stream",
+    "other_tests": {
+        "suite": "release file estimator how",
+        "seeds": "release estimator",
+        "example": "project file test estimator",
+    },
+    "passes": {
+        "passes": "corpus estimator n_components seed kind",
+        "starts": "corpus estimator n_components seed start",
+        "root": "corpus estimator kind seed",
+    },
+    "peers": {"peers": "corpus n_components measure peer", "family": "corpus n_components model"},
+    "scale_plan": {
+        "token": "corpus n_words n_components",
+        "added": "estimator n_components",
+        **dict.fromkeys(("merge", "dask"), ""),
+    },
+    "seeds": {"weights": "weight estimator seed", "tests": "corpus estimator seed"},
     "split_merge_hdp": {
         **dict.fromkeys(("bars", "nips", "long", "arxiv"), "method n_components seed"),
         "bound": "corpus topic_word_prior moves n_components",
         "moves": "n_components max_iter",
         **dict.fromkeys(("steps", "weights"), "corpus n_components"),
     },
+    "transform_sweeps": "corpus seed",
+    "uncertainty": "words part",
 }
 
-# A run uses the estimators that its key names. By study, what other names stand for, and under None what a
-# run uses whose key has no name. OnlineEMLDA is the one that samples; what it finds with boost=True, by
+# A run uses the estimators that its columns name. By study, what other names stand for, and under None what a
+# run uses that names none. OnlineEMLDA is the one that samples; what it finds with boost=True, by
 # mean-field inference, with a learning_decay that is a number, or with a doc_topic_prior or prior_update that
 # is not the default has versions of its own.
 ESTIMATORS = {
@@ -119,22 +166,45 @@ ESTIMATORS = {
 CLASS = re.compile(r"[A-Z]\w+(LDA|HDP)")
 
 
+def columns_of(study, part):
+    """The names of the columns of a run."""
+    columns = COLUMNS[study]
+    if isinstance(columns, str):
+        return columns.split()
+    return ["part", *(columns[part] if part in columns else columns[None]).split()]
+
+
+def columns_of_run(study, run):
+    """Column -> value of a run."""
+    return dict(zip(columns_of(study, run[0]), run, strict=True))
+
+
+def run_of(study, row):
+    """The run of a row."""
+    return frozen(tuple(row[name] for name in columns_of(study, row.get("part"))))
+
+
+def frozen(value):
+    """A value that can be a key: tuples in place of lists, and sorted pairs in place of a dict."""
+    if isinstance(value, dict):
+        return tuple(sorted((name, frozen(each)) for name, each in value.items()))
+    return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value
+
+
 def estimators_of(study, run):
-    """The estimators that a run uses, by its key: a JSON list, or words."""
-    names = ESTIMATORS.get(study, {})
-    parts = strings_of(json.loads(run)) if run.startswith("[") else re.split("[ ,]+", run)
-    found = set()
-    for part in parts:
-        name = part if part in names else part.partition(",")[0]
+    """The estimators that a run uses, by what its columns name."""
+    names, found = ESTIMATORS.get(study, {}), set()
+    for text in strings_of(frozen(run)):
+        name = text if text in names else text.partition(",")[0]
         if name in names or CLASS.fullmatch(name):
             found.add(names.get(name, (name,)))
     return {name for each in found or {names.get(None, ())} for name in each}
 
 
-def strings_of(run):
-    if isinstance(run, list):
-        return [string for part in run for string in strings_of(part)]
-    return [run] if isinstance(run, str) else []
+def strings_of(value):
+    if isinstance(value, tuple):
+        return [string for part in value for string in strings_of(part)]
+    return [value] if isinstance(value, str) else []
 
 
 def version_of(study, run):

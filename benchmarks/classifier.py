@@ -1,18 +1,14 @@
 """Topics as features for a classifier of 20 Newsgroups, against other features.
 
-    python benchmarks/classifier.py [--features "OnlineEMLDA" ...] [--seeds 5]
+    python benchmarks/classifier.py
 
-Reads 20news_raw.jsonl.gz in the folder named by SKTOPIC_DATA (see below), in the official split. Each
-kind of features is fitted to the training texts, in one thread, once for each seed; the same logistic
-regression follows, whose C is chosen by the log loss of a fifth of the training texts, then fitted to all
-of them. Columns of features are scaled to the same variance, except those of all words. Accuracy and log
-loss are on the test texts: the mean over seeds with an interval of 95 percent (Student's t), which says
-how much the seed matters, not how much the choice of test texts does. "Seconds of features" is the median
-processor time of fitting them to the training texts, words included, and of both transforms; "seconds of
-classifier" that of its fit, with the choice of C. Every run is kept, so that an interrupted study goes on
-where it stopped. classifier.csv goes to benchmarks/output/, or with --update to doc/benchmarks/.
-
-The file has a JSON object a line: "text" (without headers, footers and quotes), "label" and "split".
+Reads 20news_raw.jsonl.gz in the folder named by SKTOPIC_DATA, in the official split: a JSON object a line
+with "text" (without headers, footers and quotes), "label" and "split". Each kind of features is fitted to the
+training texts, once for each seed; the same logistic regression follows, whose C is chosen by the log loss of
+a fifth of the training texts. Columns of features are scaled to the same variance, except those of all words.
+Accuracy and log loss are on the test texts: the mean over seeds with an interval of 95 percent (Student's t).
+"Seconds of features" is the median processor time of fitting them and of both transforms; "seconds of
+classifier" that of its fit, with the choice of C.
 """
 
 import gzip
@@ -22,8 +18,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from _study import Study, new_parser, one_thread
-from scipy.stats import t
+from _study import Study, interval, new_parser
 from sklearn.decomposition import NMF, LatentDirichletAllocation, TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -85,7 +80,7 @@ FEATURES = {
     "tf-idf of all words": lambda _: make_pipeline(TfidfVectorizer(**WORDS, sublinear_tf=True)),
 }
 # Where nothing is drawn.
-SEEDLESS = ["tf-idf of all words"]
+SEEDLESS, N_SEEDS = ["tf-idf of all words"], 5
 
 
 def load(split):
@@ -112,7 +107,6 @@ def measure(name, seed):
     start = time.process_time()
     search.fit(train, labels)
     return {
-        "run": f"{name} {seed}",
         "number": train.shape[1],
         "C": search.best_params_["C"],
         "accuracy": round(search.best_estimator_.score(test, test_labels), 5),
@@ -122,51 +116,31 @@ def measure(name, seed):
     }
 
 
-def interval(values):
-    """Its bounds; nothing for a single value."""
-    if len(values) < 2:
-        return ""
-    reach = t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
-    return f"{np.mean(values) - reach:.3f} to {np.mean(values) + reach:.3f}"
+def bounds(values):
+    """Of the interval; nothing for a single value."""
+    _, low, high = interval(values)
+    return f"{low:.3f} to {high:.3f}" if len(values) > 1 else ""
 
 
 def write_table(study):
     rows = []
     for name in FEATURES:
-        runs = [run for key, run in study.cache.rows.items() if key.rpartition(" ")[0] == name]
-        if not runs:
-            continue
-        columns = {key: [run[key] for run in runs] for key in runs[0]}
-        rows.append(
-            [
-                name,
-                f"{np.median(columns['number']):.0f}",
-                f"{np.mean(columns['accuracy']):.3f}",
-                interval(columns["accuracy"]),
-                f"{np.mean(columns['log loss']):.3f}",
-                interval(columns["log loss"]),
-                f"{np.median(columns['seconds']):.1f}",
-                f"{np.median(columns['seconds of classifier']):.1f}",
-                len(runs),
-            ]
-        )
+        runs = study.cache.select(features=name)
+        if runs:
+            columns = {key: [run[key] for run in runs] for key in runs[0]}
+            cells = [f"{np.median(columns['number']):.0f}"]
+            for measure in ("accuracy", "log loss"):
+                cells += [f"{np.mean(columns[measure]):.3f}", bounds(columns[measure])]
+            cells += [f"{np.median(columns[key]):.1f}" for key in ("seconds", "seconds of classifier")]
+            rows.append([name, *cells, len(runs)])
     study.write("", HEAD, rows)
 
 
 def main():
-    parser = new_parser(__doc__)
-    parser.add_argument("--features", nargs="+", choices=list(FEATURES), default=list(FEATURES))
-    parser.add_argument("--seeds", type=int, default=5)
-    arguments = parser.parse_args()
-    study = Study("classifier", arguments)
-    one_thread()
-    for name in arguments.features:
-        for seed in range(1 if name in SEEDLESS else arguments.seeds):
-            if f"{name} {seed}" not in study.cache:
-                run = measure(name, seed)
-                study.sign()
-                study.cache.add(run)
-                print(*run.values(), flush=True)
+    study = Study("classifier", new_parser(__doc__, runs=True).parse_args())
+    study.measure(
+        measure, [(name, seed) for name in FEATURES for seed in range(1 if name in SEEDLESS else N_SEEDS)]
+    )
     write_table(study)
 
 

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from _study import Study, new_parser
+from _study import Study, new_parser, printed
 
 from sktopic import OnlineEMLDA
 from sktopic.dask import DaskTopicModel
@@ -141,12 +141,9 @@ def main():
         }
         for seed in range(arguments.trials):
             for kind, trial in kinds.items():
-                run = f"{kind} {seed}"
-                if run not in study.cache:
-                    row = dict(zip(HEADER, (kind, seed, *trial(seed))))
-                    study.cache.add({"run": run, **row})
+                if (kind, seed) not in study.cache:
+                    study.cache.add((kind, seed), dict(zip(HEADER[2:], printed(trial(seed)))))
                     study.sign()
-                    print(row, flush=True)
     rows = study.cache.rows.values()
     study.write("", HEADER, [[_shown(row[name]) for name in HEADER] for row in rows])
 

@@ -1,15 +1,12 @@
 """How the defaults were chosen: each parameter moved away from its default, alone.
 
-    python benchmarks/defaults.py [OnlineEMLDA | OnlineOPELDA | OnlineCVB0LDA | MomentMatchingLDA | ...]
+    python benchmarks/defaults.py [--only estimator=OnlineOPELDA]
 
-Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped. Writes
-defaults.csv (other estimators than the first have their own files) and ..._summary.csv, the mean over corpora
-of the difference to the default, to benchmarks/output/, or with --update to doc/benchmarks/. The score is the
-held-out nats per word by document completion, with the same fold-in for all; for moment matching the
-estimator's own, which averages over the number of topics.
+Tables of other estimators than OnlineEMLDA have names of their own; the summaries have the mean over corpora
+of the difference to the default. The score is the held-out nats per word by document completion, with the
+same fold-in for all; for moment matching the estimator's own, which averages over the number of topics.
 """
 
-import json
 import time
 from itertools import product
 
@@ -130,14 +127,10 @@ NUMBER_VARIANTS = number_variants, triangular_variants
 BASES = {"TriangularDirichletLDA": {"n_components_prior": "uniform"}}
 
 
-def key_of(estimator, *cells):
-    return json.dumps([estimator, *map(str, cells)])
-
-
 def measured(study, estimator):
-    """Everything measured so far of an estimator: cells of the first fields -> row of the cache."""
-    runs = ((json.loads(key), row) for key, row in study.cache.rows.items())
-    return {tuple(cells): row for (name, *cells), row in runs if name == estimator}
+    """Everything measured so far of an estimator: cells of the first fields -> row."""
+    rows = study.cache.select(estimator=estimator)
+    return {tuple(str(row[name]) for name in FIELDS[:5]): row for row in rows}
 
 
 def write_tables(study, estimator):
@@ -146,14 +139,8 @@ def write_tables(study, estimator):
     rows = measured(study, estimator)
     head = [*FIELDS, "topics found"] if variants in NUMBER_VARIANTS else FIELDS
     found = {cells: [row["topics"]] if "topics" in row else [] for cells, row in rows.items()}
-    study.write(
-        name,
-        head,
-        (
-            [*cells, f"{row['score']:.4f}", f"{row['seconds']:.2f}", *found[cells]]
-            for cells, row in rows.items()
-        ),
-    )
+    cells_of = ([*cells, f"{row['score']:.4f}", f"{row['seconds']:.2f}"] for cells, row in rows.items())
+    study.write(name, head, ([*cells, *more] for cells, more in zip(cells_of, found.values())))
     scores = {cells: row["score"] for cells, row in rows.items()}
     settings = sorted({key[:2] for key in scores}, key=lambda setting: tuple(map(int, setting)))
     passes = {"1": "1 pass"}
@@ -183,32 +170,35 @@ def score_of(model, test):
     return model.score(test)
 
 
-def main():
-    parser = new_parser(__doc__)
-    parser.add_argument("estimator", nargs="?", choices=list(STUDIES), default="OnlineEMLDA")
-    arguments = parser.parse_args()
-    estimator, study = arguments.estimator, Study("defaults", arguments)
+def runs_of(estimator):
+    """Run -> what is moved."""
     _, variants, settings = STUDIES[estimator]
-    for (max_iter, n_components), corpus in product(settings, CORPORA):
-        todo = {}
-        for parameter, value, moved in variants(n_components, max_iter):
-            cells = (n_components, max_iter, parameter, value, corpus)
-            if key_of(estimator, *cells) not in study.cache:
-                todo[cells] = moved
-        if todo:
-            train, test, _ = load(corpus)
-            study.sign()
-        for cells, moved in todo.items():
-            model = new_model(estimator, n_components, max_iter, moved)
-            start = time.perf_counter()
-            model.fit(train)
-            seconds = time.perf_counter() - start
-            row = {"score": round(float(score_of(model, test[:500])), 4), "seconds": round(seconds, 2)}
-            if variants in NUMBER_VARIANTS:
-                row["topics"] = int(model.n_components_)
-            study.cache.add({"run": key_of(estimator, *cells), **row})
-            print(*cells, *row.values(), flush=True)
-    write_tables(study, estimator)
+    return {
+        (estimator, n_components, max_iter, parameter, str(value), corpus): moved
+        for (max_iter, n_components), corpus in product(settings, CORPORA)
+        for parameter, value, moved in variants(n_components, max_iter)
+    }
+
+
+def measure(estimator, n_components, max_iter, parameter, value, corpus, moved):
+    """The row of a run."""
+    train, test, _ = load(corpus)
+    model, start = new_model(estimator, n_components, max_iter, moved), time.perf_counter()
+    model.fit(train)
+    seconds = time.perf_counter() - start
+    row = {"score": round(float(score_of(model, test[:500])), 4), "seconds": round(seconds, 2)}
+    if STUDIES[estimator][1] in NUMBER_VARIANTS:
+        row["topics"] = int(model.n_components_)
+    return row
+
+
+def main():
+    study = Study("defaults", new_parser(__doc__, runs=True).parse_args())
+    for estimator in STUDIES:
+        runs = runs_of(estimator)
+        study.measure(measure, runs, lambda run, runs=runs: (runs[run],))
+        if study.cache.select(estimator=estimator):
+            write_tables(study, estimator)
 
 
 if __name__ == "__main__":

@@ -2,18 +2,16 @@
 
     python benchmarks/scale_plan.py [--gbits 10] [--latency 0.001]
 
-Measured, one after the other and kept, so that an interrupted run goes on: what a token costs in
-training (OnlineEMLDA, one core), what a lane adds between merges, what merging an entry, copying a
-byte and handing a byte to another process cost, what a task and a dependency cost Dask's scheduler,
-and how long a cluster takes to start. Assumed: links, latency, memory, and how unequal workers are
-(`Cluster`); one lane a worker, which is one core; float32 for what lanes add.
+Measured: what a token costs in training (OnlineEMLDA, one core), what a lane adds between merges, what
+merging an entry, copying a byte and handing a byte to another process cost, what a task and a dependency cost
+Dask's scheduler, and how long a cluster takes to start. Assumed: links, latency, memory, and how unequal
+workers are (`Cluster`); one lane a worker, which is one core; float32 for what lanes add.
 
-scale_plan_costs.csv and scale_plan_added.csv have what was measured; scale_plan.csv a pass over
-10^8 to 10^11 tokens by 8 to 256 workers (`predict`), each with the least number of tokens between
-merges at which nine tenths of the time go into training, or else the best; scale_plan_border.csv the
-corpora from which a cluster is faster than one machine; scale_plan_simulation.csv the same prediction
-beside a simulation in which messages queue at links and workers (`simulate`). The files go to
-benchmarks/output/, or with --update to doc/benchmarks/.
+"costs" and "added" have what was measured; the main table a pass over 10^8 to 10^11 tokens by 8 to 256
+workers (`predict`), each with the least number of tokens between merges at which nine tenths of the time go
+into training, or else the best; "border" the corpora from which a cluster is faster than one machine;
+"simulation" the same prediction beside a simulation in which messages queue at links and workers
+(`simulate`).
 """
 
 import heapq
@@ -83,30 +81,25 @@ class Cluster:
 # What is measured
 
 
-def measure_costs(study):
-    """Yield the rows of what has not been measured yet."""
-    calls = {
-        f"token {corpus} {n_words} {n_topics}": (token, corpus, n_words, n_topics)
-        for corpus, n_words, n_topics in (
-            *(("arxiv_0", 0, n_topics) for n_topics in TOPICS),
-            *(("drawn", 100_000, n_topics) for n_topics in TOPICS[:2]),
-            ("drawn", 1_000_000, 100),
-        )
-    }
-    calls |= {f"added {name} {n_topics}": (added, name, n_topics) for name, n_topics in ADDED}
-    calls |= {"merge": (merge,), "dask": (dask,)}
-    for run, (function, *arguments) in calls.items():
-        if run not in study.cache:
-            row = {"run": run, **function(*arguments)}
-            study.sign()
-            study.cache.add(row)
-            print(row, flush=True)
+def measure(part, *run):
+    """The row of a run."""
+    return {"token": token, "added": added, "merge": merge, "dask": dask}[part](*run)
+
+
+RUNS = [
+    *(("token", "arxiv_0", 0, n_topics) for n_topics in TOPICS),
+    *(("token", "drawn", 100_000, n_topics) for n_topics in TOPICS[:2]),
+    ("token", "drawn", 1_000_000, 100),
+    *(("added", *cells) for cells in ADDED),
+    ("merge",),
+    ("dask",),
+]
 
 
 def token(corpus, n_words, n_topics):
     """Nanoseconds a token of training; words is that of the corpus."""
-    _, words, topics, train, *_ = measured(corpus, n_words, n_topics)
-    return {"kind": "token", "words": int(words), "topics": int(topics), "ns": float(train)}
+    _, words, _, train, *_ = measured(corpus, n_words, n_topics)
+    return {"words": int(words), "ns": float(train)}
 
 
 def added(method, n_topics):
@@ -123,7 +116,7 @@ def added(method, n_topics):
         update = local_update(model, some, lane=0, batch_size=50, n_updates=n_updates, dtype="float32")
         n_entries = update.added.nnz if sp.issparse(update.added) else np.count_nonzero(update.added)
         found.append([float(some.sum()), len(update.words), int(n_entries), update.nbytes])
-    return {"kind": "added", "method": method, "topics": n_topics, "found": found}
+    return {"found": found}
 
 
 def threads():
@@ -143,7 +136,7 @@ def merge():
         start = time.process_time()
         update.add_to(rows, 0.5)
         seconds.append(time.process_time() - start)
-    return {"kind": "merge", "entry": min(seconds) / rows.size, "copied": 2 / copy_rate()}
+    return {"entry": min(seconds) / rows.size, "copied": 2 / copy_rate()}
 
 
 def dask():
@@ -187,7 +180,7 @@ def dask():
             return sum(client.run(time.process_time).values()) - start
 
         seconds["byte"] = min(hand(i) for i in range(5)) / (8 * n_values)
-    return {"kind": "dask", **seconds}
+    return seconds
 
 
 def import_package():
@@ -204,10 +197,10 @@ class Costs:
     A vocabulary makes a token dearer by the factor that was measured with the next fewer topics.
     """
 
-    def __init__(self, rows):
-        self._token = {(r["words"], r["topics"]): 1e-9 * r["ns"] for r in rows if r["kind"] == "token"}
-        self._added = [r for r in rows if r["kind"] == "added"]
-        (self._merge,), (self._dask,) = ([r for r in rows if r["kind"] == kind] for kind in ("merge", "dask"))
+    def __init__(self, cache):
+        self._token = {(r["words"], r["n_components"]): 1e-9 * r["ns"] for r in cache.select(part="token")}
+        self._added = cache.select(part="added")
+        (self._merge,), (self._dask,) = (cache.select(part=part) for part in ("merge", "dask"))
         self._threads = threads()
         self.task, self.dependency, self.byte = (self._dask[name] for name in ("task", "dependency", "byte"))
         self.start = self._dask["start"]
@@ -248,15 +241,9 @@ class Costs:
     def added_table(self):
         for row in self._added:
             for tokens, words, n_entries, size in row["found"]:
-                share = n_entries / (words * row["topics"])
-                yield [
-                    row["method"],
-                    row["topics"],
-                    f"{tokens:.0f}",
-                    words,
-                    f"{share:.3f}",
-                    f"{size / 1e6:.2f}",
-                ]
+                share = n_entries / (words * row["n_components"])
+                cells = f"{tokens:.0f}", words, f"{share:.3f}", f"{size / 1e6:.2f}"
+                yield [row["estimator"], row["n_components"], *cells]
 
 
 LENGTHS = np.geomspace(100, 1e13, 111)
@@ -505,13 +492,13 @@ def simulations(costs, cluster):
 
 
 def write_costs(study):
-    costs = Costs(list(study.cache.rows.values()))
+    costs = Costs(study.cache)
     study.write("costs", COSTS_HEAD, costs.table())
     study.write("added", ADDED_HEAD, costs.added_table())
 
 
 def write_plans(study, cluster):
-    costs = Costs(list(study.cache.rows.values()))
+    costs = Costs(study.cache)
     study.write("", HEAD, plans(costs, cluster))
     study.write("border", BORDER_HEAD, borders(costs, cluster))
     study.write("simulation", SIMULATION_HEAD, simulations(costs, cluster))
@@ -519,7 +506,7 @@ def write_plans(study, cluster):
 
 def draw(study, cluster):
     """Efficiency by the tokens of a lane between merges; hours of a pass by tokens, beside one machine."""
-    costs = Costs(list(study.cache.rows.values()))
+    costs = Costs(study.cache)
     titles = ["efficiency of a round, 100,000 words, 64 workers", "a pass, 100,000 words, 1000 topics"]
     figure, axes = panels(titles)
     figure.set_size_inches(10, 5)
@@ -550,12 +537,12 @@ def draw(study, cluster):
 
 
 def main():
-    parser = new_parser(__doc__)
+    parser = new_parser(__doc__, runs=True)
     parser.add_argument("--gbits", type=float, default=10.0, help="of a link, per second (10)")
     parser.add_argument("--latency", type=float, default=1e-3, help="of a message, in seconds (0.001)")
     arguments = parser.parse_args()
     study = Study("scale_plan", arguments)
-    measure_costs(study)
+    study.measure(measure, RUNS)
     cluster = Cluster(link=arguments.gbits * 1e9 / 8, latency=arguments.latency)
     write_costs(study)
     write_plans(study, cluster)

@@ -37,42 +37,68 @@ def versions(script, monkeypatch):
     module = script("_versions")
     monkeypatch.setattr(module, "VERSIONS", {"NewLDA": 2})
     monkeypatch.setattr(module, "ESTIMATORS", {"some": {"new": ("NewLDA",), None: ("OldLDA", "NewLDA")}})
+    monkeypatch.setattr(
+        module, "COLUMNS", {"some": "model options seed", "parts": {"a": "seed", None: "n seed"}}
+    )
     return module
 
 
-def row(run, version, **values):
-    return json.dumps({"version": version, "run": run, **values}, separators=(",", ":")) + "\n"
+def row(model, seed, version, **values):
+    columns = {"model": model, "options": {"passes": 2}, "seed": seed, "version": version}
+    return json.dumps({**columns, **values}, separators=(",", ":")) + "\n"
 
 
 def test_runs_name_their_estimators_or_the_study_does(versions):
     found = {
-        '["kos", "OldLDA, 5 passes", [["NewLDA", 1]]]': {"OldLDA", "NewLDA"},
-        '["new, fast", 3]': {"NewLDA"},
-        "kos new 3": {"NewLDA"},
-        "memory, OldLDA": {"OldLDA"},
-        "4 workers": {"OldLDA", "NewLDA"},
+        ("kos", "OldLDA, 5 passes", (("NewLDA", 1),)): {"OldLDA", "NewLDA"},
+        ("new, fast", 3): {"NewLDA"},
+        ("memory", "OldLDA"): {"OldLDA"},
+        ("4 workers",): {"OldLDA", "NewLDA"},
     }
     assert {run: versions.estimators_of("some", run) for run in found} == found
-    assert versions.estimators_of("other", "new LDA 3") == set()
+    assert versions.estimators_of("other", ("new LDA", 3)) == set()
+
+
+def test_columns_depend_on_the_part_where_a_study_has_several(versions):
+    assert versions.columns_of_run("parts", ("a", 1)) == {"part": "a", "seed": 1}
+    assert versions.columns_of_run("parts", ("b", 2, 1)) == {"part": "b", "n": 2, "seed": 1}
+    assert versions.run_of("parts", {"part": "b", "n": 2, "seed": 1, "score": 3.0}) == ("b", 2, 1)
 
 
 def test_runs_of_older_results_are_shown_and_measured_again(study, versions, tmp_path):
     path = tmp_path / "some_runs.jsonl"
-    path.write_text(row("NewLDA 1", 1) + row("OldLDA", 1) + row("NewLDA 2", 2) + '{"run": "OldLDA 3"}\n')
-    cache = study.Cache(path)
-    assert [run for run in cache.rows if run in cache] == ["OldLDA", "NewLDA 2"]
-    assert "NewLDA 4" not in cache
-    cache.add({"run": "NewLDA 1", "score": 4})
-    assert "NewLDA 1" in cache
-    assert path.read_text().startswith(row("NewLDA 1", 2, score=4) + row("OldLDA", 1))
+    path.write_text(row("NewLDA", 1, 1) + row("OldLDA", 1, 1) + row("NewLDA", 2, 2))
+    cache, options = study.Cache(path), {"passes": 2}
+    assert [row["model"] for run, row in cache.rows.items() if run in cache] == ["OldLDA", "NewLDA"]
+    assert ("NewLDA", options, 4) not in cache and ("NewLDA", {}, 2) not in cache
+    cache.add(("NewLDA", options, 1), {"score": 4})
+    assert ("NewLDA", options, 1) in cache
+    assert cache.found([("NewLDA", options, n) for n in (1, 3)]) == cache.select(model="NewLDA", seed=1)
+    assert path.read_text().startswith(row("NewLDA", 1, 2, score=4) + row("OldLDA", 1, 1))
 
 
-def test_a_row_takes_the_place_of_that_of_the_same_run(study, tmp_path):
-    path = tmp_path / "runs.jsonl"
-    path.write_text(row("a", 1, score=1) + row("b", 1, score=2) + '{"version": 1, "run": "c", "sc')
+def test_a_row_takes_the_place_of_that_of_the_same_run(study, versions, tmp_path):
+    path = tmp_path / "some_runs.jsonl"
+    path.write_text(row("OldLDA", 1, 1, score=1) + row("OldLDA", 2, 1, score=2) + '{"model": "OldLDA", "sc')
     for score in (3, 4):  # half a line is what a killed run leaves
-        study.Cache(path).add({"run": "a", "score": score})
-    assert path.read_text() == row("a", 1, score=4) + row("b", 1, score=2)
+        study.Cache(path).add(("OldLDA", {"passes": 2}, 1), {"score": score})
+    assert path.read_text() == row("OldLDA", 1, 1, score=4) + row("OldLDA", 2, 1, score=2)
+
+
+def test_a_study_measures_the_runs_that_are_missing_and_wanted(study, versions, tmp_path):
+    arguments = Namespace(update=False, output=tmp_path, draw_only=False, jobs=1, only=["seed=1", "seed=3"])
+    results = study.Study("some", arguments)
+    (tmp_path / "some_runs.jsonl").write_text(row("OldLDA", 1, 1, score=2))
+    results.cache = study.Cache(tmp_path / "some_runs.jsonl")
+    runs = [("OldLDA", {"passes": 2}, seed) for seed in (1, 2, 3, 3)]
+    results.measure(dict_of, runs, lambda run: (run[2],))
+    assert [(row["seed"], row.get("more")) for row in results.cache.rows.values()] == [(1, None), (3, 3)]
+    results.measure(dict_of, runs, lambda run: (run[2],), needs=["more"])
+    assert results.cache.get("OldLDA", {"passes": 2}, 1)["more"] == 1
+
+
+def dict_of(model, options, seed, more):
+    return {"more": more}
 
 
 def test_a_panel_says_that_it_has_one_seed(study):
@@ -109,37 +135,6 @@ def defaults(module, study):
         module.write_tables(study, estimator)
 
 
-def g_ope(module, study):
-    module.draw_p(study, list(module.CORPORA), False)
-    module.draw_methods(study, list(module.CORPORA), False)
-
-
-def hybrid_hdp(module, study):
-    module.draw_all(study, list(module.CORPORA))
-
-
-def moment_matching(module, study):
-    module.draw_all(study, list(module.CORPORA), False)
-
-
-def online_em(module, study):
-    module.draw(study, list(module.CORPORA), module.TOPICS, module.SEEDS)
-
-
-def passes(module, study):
-    for part in module.PARTS.values():
-        part(study, Namespace(draw_only=True), module.CORPORA, module.N_SEEDS)
-
-
-def peers(module, study):
-    for table in module.HEADS:
-        module.write_table(study, table)
-
-
-def transform_sweeps(module, study):
-    module.write_table(study, module.CORPORA)
-
-
 # Study -> the functions of its script, which take it, or a function of both
 TABLES = {
     "claims": ["write_tables"],
@@ -147,24 +142,24 @@ TABLES = {
     "coherence_peers": ["write_tables", "write_differences"],
     "defaults": defaults,
     "flagship": ["write_tables", "write_confirmed", "write_equal_time", "write_first_pass"],
-    "g_ope": g_ope,
+    "g_ope": ["draw_p", "draw_methods"],
     "gibbs_peers": ["write_tables"],
     "hdp_bound": ["write_tables"],
     "hdp_models": ["write_tables"],
     "hdp_topics": ["write_tables"],
-    "hybrid_hdp": hybrid_hdp,
+    "hybrid_hdp": ["draw_all"],
     "lanes": ["write_table"],
-    "moment_matching": moment_matching,
+    "moment_matching": ["draw_all"],
     "moment_matching_evidence": ["write_table"],
     "older_runs": ["write_table"],
     "other_tests": ["write_tables"],
-    "online_em": online_em,
-    "passes": passes,
-    "peers": peers,
+    "online_em": ["draw"],
+    "passes": ["write_tables"],
+    "peers": ["write_tables"],
     "scale_plan": ["write_costs"],
     "seeds": ["write_tables"],
     "split_merge_hdp": ["write_bars", "write_small", "write_texts"],
-    "transform_sweeps": transform_sweeps,
+    "transform_sweeps": ["write_table"],
     "uncertainty": ["write_table"],
 }
 
@@ -236,36 +231,13 @@ def test_the_predicted_cost_of_a_round_is_that_of_a_simulation(script):
 @pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
 def test_runs_of_moment_matching_have_the_traces_that_are_shown_and_no_others(script, study):
     module = script("moment_matching_paper")
-    for key, row in study.Cache(study.RUNS / "moment_matching_runs.jsonl").rows.items():
-        corpus, _, method, _, settings, order = (*json.loads(key), None, None, None)[:6]
-        shown = corpus in module.CORPORA and module.has_trace(corpus, method, settings, order)
+    for row in study.Cache(study.RUNS / "moment_matching_runs.jsonl").rows.values():
+        run = [row.get(name) for name in ("corpus", "method", "settings", "order")]
+        shown = row["part"] == "text" and module.has_trace(*run)
         assert ("trace" in row) == shown
         if shown:
             tokens, topics = row["trace"]
             assert len(tokens) == len(topics) and min(tokens) >= module.FIRST_SHOWN
-
-
-@pytest.mark.parametrize("name", ["g_ope_paper", "moment_matching_paper"])
-def test_without_runs_an_estimate_says_so(name, script, monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "argv", [name, "--estimate", "--output", str(tmp_path)])
-    with pytest.raises(SystemExit, match="no runs to estimate by"):
-        script(name).main()
-
-
-@pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
-def test_estimates_are_made_from_the_runs_that_are_kept(script, study, monkeypatch):
-    matching, ope = script("moment_matching_paper"), script("g_ope_paper")
-    monkeypatch.setattr(matching, "documents_of", lambda corpus, short: (np.ones((10, 100)), None))
-    cache = study.Cache(study.RUNS / "moment_matching_runs.jsonl")
-    runs = [
-        *matching.number_runs(False),
-        *matching.text_runs(["nips_uci"], False),
-        *matching.word_runs(["nips_uci"]),
-    ]
-    assert all(0 < matching.expected_seconds(run, cache, False) < 10 for run in runs[::20])
-    cache = study.Cache(study.RUNS / "g_ope_runs.jsonl")
-    runs = [*ope.p_runs(ope.CORPORA, False), *ope.method_runs(cache, ope.CORPORA, False)]
-    assert all(0 < ope.expected_seconds(run, cache) < 1000 for run in runs[::20])
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
