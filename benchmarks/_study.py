@@ -9,8 +9,10 @@ import re
 import resource
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import sklearn
@@ -51,7 +53,7 @@ class Study:
         self.cache = Cache((RUNS if arguments.update else self.folder) / f"{name}_runs.jsonl")
 
     def measure(self, function, runs, more=lambda run: (), needs=()):
-        """Add the rows that function(*run, *more(run)) returns in processes of one thread.
+        """Add the rows that function(*run, *more(run)) returns, in processes; or functions by part.
 
         Runs are measured that have no row of the present versions, or one without a field of needs.
         """
@@ -68,14 +70,15 @@ class Study:
         self.sign()
         start = time.perf_counter()
         with ProcessPoolExecutor(self._arguments.jobs, initializer=one_thread) as executor:
-            futures = {executor.submit(timed_row, function, *run, *more(run)): run for run in todo.values()}
+            futures = {}
+            for run in todo.values():
+                of = (function[run[0]], *run[1:]) if isinstance(function, dict) else (function, *run)
+                futures[executor.submit(timed_row, *of, *more(run))] = run
             try:
                 for done, future in enumerate(as_completed(futures), 1):
                     self.cache.add(futures[future], future.result())
                     minutes = (time.perf_counter() - start) / done * (len(todo) - done) / 60
-                    print(
-                        f"[{done} of {len(todo)}, about {minutes:.0f} min left] {futures[future]}", flush=True
-                    )
+                    print(f"{done} of {len(todo)}, {minutes:.0f} min left:", futures[future], flush=True)
             finally:
                 executor.shutdown(cancel_futures=True)
 
@@ -125,7 +128,7 @@ def without_date(line):
 class Cache:
     """The runs of a study, in a file with a line each.
 
-    rows : run -> row. A run is a tuple of the columns that _versions.COLUMNS names; its row has them by name.
+    rows : run -> row. A run is a tuple of the columns that studies.toml names; its row has them by name.
         `run in cache` says whether a run has been measured with the present versions of its estimators; those
         of older ones are shown until they are measured again.
     """
@@ -191,6 +194,26 @@ def seconds_of(function, *arguments, clock=time.process_time, **keywords):
     start = clock()
     result = function(*arguments, **keywords)
     return clock() - start, result
+
+
+@contextmanager
+def timed_in(places, clock=time.process_time):
+    """Name -> seconds of each call of a function, by the (owner, name) of it, while the block runs."""
+    spent = {name: [] for name in places}
+
+    def timed(function, name):
+        def run(*arguments, **keywords):
+            seconds, result = seconds_of(function, *arguments, clock=clock, **keywords)
+            spent[name].append(seconds)
+            return result
+
+        return run
+
+    with ExitStack() as stack:
+        for name, (owner, attribute) in places.items():
+            function = timed(getattr(owner, attribute), name)
+            stack.enter_context(mock.patch.object(owner, attribute, function))
+        yield spent
 
 
 def apart(function, *arguments):
@@ -260,9 +283,14 @@ def panels(titles, most_columns=3):
     return figure, dict(zip(titles, axes.flat))
 
 
-def line(axis, x, values, label, style):
-    """Medians as a line, deciles as a shade."""
-    middle, low, high = np.array([spread(v) for v in values]).T
+def extremes(values):
+    """Mean, least and most."""
+    return np.mean(values), min(values), max(values)
+
+
+def line(axis, x, values, label, style, of=spread):
+    """Medians as a line and deciles as a shade, or other numbers of each of the values."""
+    middle, low, high = np.array([of(v) for v in values]).T
     axis.plot(x, middle, label=label, **style)
     axis.fill_between(x, low, high, alpha=0.15, color=style["color"], linewidth=0)
     note_seeds(axis, max(map(len, values)))

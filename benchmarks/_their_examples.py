@@ -1,21 +1,17 @@
-"""The examples of lda and tomotopy, and tomotopy's tests of LDA and HDP, done with our estimators.
+"""The examples of lda and tomotopy, done with our estimators.
 
 Each function is a recipe of doc/guide/coming_from.rst on the texts that come with the other library, and
 returns whether it holds, and what was found. tomotopy's examples read texts that are not in its source
 distribution: those of its tests take their place. other_tests.toml names it, or the reason why there is none.
 """
 
-import copy
 import logging
-import tempfile
-from pathlib import Path
 
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
-import sktopic
 from sktopic import CollapsedGibbsHDP, CollapsedGibbsLDA
-from sktopic.inspection import pyldavis_data, top_words
+from sktopic.inspection import pyldavis_data
 from sktopic.metrics import coherence, document_completion
 from sktopic.seeding import seed_prior
 
@@ -200,79 +196,3 @@ def visualization():
     data = pyldavis_data(our_lda(X, 0, 100), X, counter.get_feature_names_out())
     sums = [np.sum(data[name], axis=1) for name in ("topic_term_dists", "doc_topic_dists")]
     return all(np.allclose(each, 1) for each in sums), "`pyldavis_data` returns the same five arrays."
-
-
-def null_doc():
-    X = vectorizer(vocabulary=["nowhere"]).transform(texts())
-    theta = CollapsedGibbsLDA(40, max_iter=100, random_state=0).fit(X).transform(X)
-    return bool(np.isfinite(theta).all()), "All words removed: a warning, and the prior."
-
-
-def simple():
-    return vectorizer(min_df=2).fit_transform(texts())
-
-
-def trains(**given):
-    def example():
-        X, models = simple(), [CollapsedGibbsLDA(40), CollapsedGibbsHDP(10)]
-        known = [{k: v for k, v in given.items() if k in model.get_params()} for model in models]
-        for model, settings in zip(models, known):
-            model.set_params(max_iter=200, random_state=0, **settings).fit(X)
-            if not np.isfinite(model.components_).all():
-                return False, "Topics are not finite."
-        return True, f"CollapsedGibbsLDA and CollapsedGibbsHDP train{', ' if given else ''}" + ", ".join(
-            f"{name}={value!r}" for name, value in given.items()
-        )
-
-    return example
-
-
-def asymmetric_prior():
-    alpha = 0.1 * np.arange(1, 41)
-    model = CollapsedGibbsLDA(40, doc_topic_prior=alpha, max_iter=200, random_state=0).fit(simple())
-    return bool((model.doc_topic_prior_ == alpha).all()), "One parameter for each topic is taken."
-
-
-def reproducibility():
-    X = simple()
-    models = [
-        CollapsedGibbsLDA(40, max_iter=300, n_shards=2, n_jobs=n, random_state=42).fit(X) for n in (1, 1, 2)
-    ]
-    words = [top_words(model, np.arange(X.shape[1])).tolist() for model in models]
-    return words[0] == words[1] == words[2], "The same words, also with another number of threads."
-
-
-def save_and_load():
-    X = simple()
-    model = CollapsedGibbsLDA(40, max_iter=20, random_state=0).fit(X)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.zip"
-        model.save(path)
-        again = sktopic.load(path)
-    same = np.array_equal(model.transform(X), again.transform(X))
-    again.partial_fit(X)
-    return bool(same), "The same proportions, and training goes on."
-
-
-def copy_train():
-    X = simple()
-    model = CollapsedGibbsLDA(40, max_iter=20, random_state=0).fit(X)
-    other, before = copy.deepcopy(model), model.components_.copy()
-    other.partial_fit(X)
-    unchanged = np.array_equal(model.components_, before)
-    return bool(unchanged), "A copy trains on and leaves the model as it was."
-
-
-def infer():
-    X = simple()
-    theta = our_lda(X[20:], 0, 20).transform(X[:20])
-    return bool(np.allclose(theta.sum(axis=1), 1)), "Proportions of documents that it was not trained on."
-
-
-def dead_topics():
-    model = CollapsedGibbsHDP(30, max_iter=300, random_state=0).fit(simple())
-    used = model.topic_word_counts_.sum(axis=1)
-    return bool((used > 0).all()), "Topics without tokens are never among those of a CollapsedGibbsHDP."
-
-
-train1, train4, train0 = trains(), trains(n_shards=4, n_jobs=4), trains(n_shards=2, n_jobs=-1)

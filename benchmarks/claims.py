@@ -2,9 +2,8 @@
 
     python benchmarks/claims.py [--update]
 
-Reads the claims in benchmarks/claims/ and the runs of the studies *_paper.py in benchmarks/runs/; nothing is
-measured. The main table of claims.csv has a row for each claim, "comparisons" one for each comparison that a
-claim is judged by.
+Reads benchmarks/claims/ and the runs of the studies *_paper.py; nothing is measured. The main table of
+claims.csv has a row for each claim, "comparisons" one for each comparison that a claim is judged by.
 
 A comparison is a number for each seed (or random split of the corpus, or data set), such as the difference of
 two methods on the same split, and the claim says in which range it is. It is confirmed where the interval of
@@ -21,7 +20,7 @@ from _claims import PAPERS, claims_of, comparisons
 from _study import Study, interval, new_parser
 
 LEAST_SEEDS = 3
-VERDICTS = CONFIRMED, REFUTED, UNDECIDED, MISSING = "confirmed", "refuted", "undecided", "not measured"
+CONFIRMED, REFUTED, UNDECIDED, MISSING = "confirmed", "refuted", "undecided", "not measured"
 
 
 def verdict_of(values, low, high):

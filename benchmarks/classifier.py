@@ -15,6 +15,7 @@ import gzip
 import json
 import os
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -34,17 +35,8 @@ from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, T
 N_COMPONENTS = 100
 WORDS = {"min_df": 5, "max_df": 0.5, "stop_words": "english", "token_pattern": r"(?u)\b[a-zA-Z][a-zA-Z]+\b"}
 CHOICES_OF_C = [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
-HEAD = [
-    "features",
-    "their number",
-    "accuracy",
-    "95 percent interval",
-    "log loss",
-    "interval of the log loss",
-    "seconds of features",
-    "seconds of classifier",
-    "seeds",
-]
+HEAD = ["features", "their number", "accuracy", "95 percent interval", "log loss", "interval of the log loss"]
+HEAD += ["seconds of features", "seconds of classifier", "seeds"]
 
 
 def of_counts(model):
@@ -58,6 +50,8 @@ def of_weights(model, *steps):
 
 
 # What makes the features, from a seed.
+LDA = LatentDirichletAllocation
+ONLINE = partial(LDA, learning_method="online")
 FEATURES = {
     "OnlineEMLDA": lambda seed: of_counts(OnlineEMLDA(N_COMPONENTS, random_state=seed)),
     "CollapsedGibbsLDA": lambda seed: of_counts(CollapsedGibbsLDA(N_COMPONENTS, random_state=seed)),
@@ -65,18 +59,10 @@ FEATURES = {
     "MomentMatchingLDA": lambda seed: of_counts(MomentMatchingLDA(N_COMPONENTS, random_state=seed)),
     "DegenerateDirichletLDA": lambda seed: of_counts(DegenerateDirichletLDA(random_state=seed)),
     "TriangularDirichletLDA": lambda seed: of_counts(TriangularDirichletLDA(random_state=seed)),
-    "scikit-learn's LDA, online": lambda seed: of_counts(
-        LatentDirichletAllocation(N_COMPONENTS, learning_method="online", random_state=seed)
-    ),
-    "scikit-learn's LDA, batch": lambda seed: of_counts(
-        LatentDirichletAllocation(N_COMPONENTS, random_state=seed)
-    ),
-    "NMF of tf-idf": lambda seed: of_weights(
-        NMF(N_COMPONENTS, random_state=seed), FunctionTransformer(np.sqrt)
-    ),
-    "TruncatedSVD of tf-idf": lambda seed: of_weights(
-        TruncatedSVD(N_COMPONENTS, random_state=seed), Normalizer()
-    ),
+    "scikit-learn's LDA, online": lambda seed: of_counts(ONLINE(N_COMPONENTS, random_state=seed)),
+    "scikit-learn's LDA, batch": lambda seed: of_counts(LDA(N_COMPONENTS, random_state=seed)),
+    "NMF of tf-idf": lambda s: of_weights(NMF(N_COMPONENTS, random_state=s), FunctionTransformer(np.sqrt)),
+    "TruncatedSVD of tf-idf": lambda s: of_weights(TruncatedSVD(N_COMPONENTS, random_state=s), Normalizer()),
     "tf-idf of all words": lambda _: make_pipeline(TfidfVectorizer(**WORDS, sublinear_tf=True)),
 }
 # Where nothing is drawn.
@@ -101,9 +87,8 @@ def measure(name, seed):
     train, test = features.fit_transform(texts), features.transform(test_texts)
     seconds = time.process_time() - start
     fifth = StratifiedShuffleSplit(1, test_size=0.2, random_state=seed)
-    search = GridSearchCV(
-        LogisticRegression(max_iter=1000, tol=1e-3), {"C": CHOICES_OF_C}, cv=fifth, scoring="neg_log_loss"
-    )
+    regression = LogisticRegression(max_iter=1000, tol=1e-3)
+    search = GridSearchCV(regression, {"C": CHOICES_OF_C}, cv=fifth, scoring="neg_log_loss")
     start = time.process_time()
     search.fit(train, labels)
     return {
@@ -138,9 +123,8 @@ def write_table(study):
 
 def main():
     study = Study("classifier", new_parser(__doc__, runs=True).parse_args())
-    study.measure(
-        measure, [(name, seed) for name in FEATURES for seed in range(1 if name in SEEDLESS else N_SEEDS)]
-    )
+    seeds = {name: range(1 if name in SEEDLESS else N_SEEDS) for name in FEATURES}
+    study.measure(measure, [(name, seed) for name in FEATURES for seed in seeds[name]])
     write_table(study)
 
 

@@ -13,12 +13,18 @@ import signal
 import tempfile
 import threading
 import time
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from unittest import mock
 
+import numpy as np
 from _corpora import load
 from _study import Study, apart, new_parser, printed
 from scipy.sparse import csr_array
+
+import sktopic
+from sktopic._training._monitor import FitMonitor
+from sktopic.datasets import open_corpus, save_corpus
 
 FILES = [f"arxiv_{i}" for i in range(5)]
 COPIES = 10
@@ -38,8 +44,6 @@ EVICTION_PERIOD = 0.5
 
 def corpus_paths(scratch):
     """Folders of the corpora, written if they are not there: all, of one file, and of the first documents."""
-    from sktopic.datasets import save_corpus
-
     paths = {name: os.path.join(scratch, f"sktopic_{name}") for name in ("all", "one", "few")}
     if not os.path.exists(paths["all"]):
         parts = [csr_array(load(name)[0]) for name in FILES]
@@ -60,32 +64,24 @@ def anonymous():
     return 1024 * int(re.search(r"RssAnon:\s+(\d+)", status)[1])
 
 
-class Watch:
-    """Runs something every few moments, in a thread; a context manager."""
+@contextmanager
+def watching(function, period):
+    """Run something every few moments, in a thread."""
+    over = threading.Event()
 
-    def __init__(self, function, period):
-        self._function, self._period, self._over = function, period, threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+    def run():
+        while not over.wait(period):
+            function()
 
-    def _run(self):
-        while not self._over.wait(self._period):
-            self._function()
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error):
-        self._over.set()
-        self._thread.join()
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    yield
+    over.set()
+    thread.join()
 
 
 def estimator(name, **params):
-    import sktopic.hdp
-    import sktopic.lda
-
-    family = sktopic.lda if hasattr(sktopic.lda, name) else sktopic.hdp
-    return getattr(family, name)(random_state=0, **params)
+    return getattr(sktopic, name)(random_state=0, **params)
 
 
 def fit_for(model, X, seconds):
@@ -105,10 +101,8 @@ def fit_for(model, X, seconds):
 
 def peak_of(model, X, seconds):
     """Bytes that a fit adds to anonymous memory at most, those of the model, and seconds."""
-    import numpy as np
-
     before, most = anonymous(), [0]
-    with Watch(lambda: most.append(anonymous()), 0.02):
+    with watching(lambda: most.append(anonymous()), 0.02):
         passed = fit_for(model, X, seconds)
     most.append(anonymous())
     topics = sum(value.nbytes for value in vars(model).values() if isinstance(value, np.ndarray))
@@ -116,8 +110,6 @@ def peak_of(model, X, seconds):
 
 
 def memory(path, name):
-    from sktopic.datasets import open_corpus
-
     estimator(name, n_components=N_TOPICS, max_iter=1).fit(open_corpus(path)[:2000])  # imports
     model = estimator(name, n_components=N_TOPICS, max_iter=1)
     peak, topics, seconds = peak_of(model, open_corpus(path), LONGEST)
@@ -126,8 +118,6 @@ def memory(path, name):
 
 
 def sampler(path, name, settings):
-    from sktopic.datasets import open_corpus
-
     corpus = open_corpus(path)
     params = SAMPLERS[name, settings]
     estimator(name, max_iter=1, **params).fit(corpus[:500])
@@ -139,8 +129,6 @@ def sampler(path, name, settings):
 
 def pass_over(path, name):
     """Processor seconds of a pass over a corpus, and over the same in memory, in turn; pages are cached."""
-    from sktopic.datasets import open_corpus
-
     corpus = open_corpus(path)
     in_memory = corpus[:].astype("int32")
     seconds = {"disk": [], "memory": []}
@@ -172,38 +160,30 @@ def evict(corpus):
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-class Begin:
-    """Notes when the first update of a fit begins, after all checks; a context manager."""
+@contextmanager
+def noted_begin():
+    """A list of the moments when the first update of a fit begins, after all checks."""
+    moments, begin = [], FitMonitor.begin
 
-    def __enter__(self):
-        from sktopic._training._monitor import FitMonitor
+    def noted(monitor, *given):
+        moments.append(time.perf_counter())
+        begin(monitor, *given)
 
-        self._monitor, self._begin = FitMonitor, FitMonitor.begin
-
-        def begin(monitor, *given):
-            self.time = time.perf_counter()
-            self._begin(monitor, *given)
-
-        FitMonitor.begin = begin
-        return self
-
-    def __exit__(self, *error):
-        self._monitor.begin = self._begin
+    with mock.patch.object(FitMonitor, "begin", noted):
+        yield moments
 
 
 def evicted(path, order):
     """Documents a second while pages are evicted over and over, as of a corpus that is larger than memory."""
-    from sktopic.datasets import open_corpus
-
     corpus = open_corpus(path)
     X = corpus if order.startswith("by blocks") else corpus.counts
     model = estimator("OnlineEMLDA", n_components=N_TOPICS, max_iter=1)
     rates = {}
     for state in ("evicted", "cached"):  # each checks the corpus first, which reads all of it
-        watch = Watch(lambda: evict(corpus), EVICTION_PERIOD) if state == "evicted" else nullcontext()
-        with watch, Begin() as begin:
+        watch = watching(lambda: evict(corpus), EVICTION_PERIOD) if state == "evicted" else nullcontext()
+        with watch, noted_begin() as begun:
             fit_for(model, X, LONGEST)
-            rates[state] = model.n_samples_seen_ / (time.perf_counter() - begin.time)
+            rates[state] = model.n_samples_seen_ / (time.perf_counter() - begun[-1])
     return {**rates, "ratio": rates["cached"] / rates["evicted"], "seconds": 2 * LONGEST}
 
 

@@ -12,12 +12,17 @@ then read and written as float64, against what NumPy copies.
 """
 
 import time
-from unittest import mock
 
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import Study, apart, finish, new_parser, panels, peak_megabytes, printed
+from _study import Study, apart, finish, new_parser, panels, peak_megabytes, printed, timed_in
+
+from sktopic._inference import GibbsStep
+from sktopic._topics import _topic_rows
+from sktopic._topics._word_counts import WordCounts
+from sktopic._training import _minibatches
+from sktopic.lda import OnlineEMLDA
 
 TOPICS = (10, 100, 1000, 10_000)
 VOCABULARIES = (1000, 10_000, 100_000, 1_000_000)
@@ -38,8 +43,6 @@ def drawn(n_words):
 
 def measure(corpus, n_words, n_topics):
     """Cells of a row; in a process of its own, whose peak memory is that of this model."""
-    from sktopic.lda import OnlineEMLDA
-
     X = load(corpus)[0] if n_words == 0 else drawn(n_words)
     X = X[: N_BEFORE + N_SLICE * N_SLICES].astype(np.float64)
     before = peak_megabytes()
@@ -75,33 +78,17 @@ def copy_rate():
 
 def parts(corpus, n_topics):
     """A row of cost_parts.csv: medians over updates."""
-    from sktopic._inference import GibbsStep
-    from sktopic._topics import _topic_rows
-    from sktopic._topics._word_counts import WordCounts
-    from sktopic._training import _minibatches
-    from sktopic.lda import OnlineEMLDA
-
     X = load(corpus)[0][: N_BEFORE + 2000].astype(np.float64)
-    model, spent, words = OnlineEMLDA(n_components=n_topics, random_state=0), {}, []
-
-    def watched(owner, name, part):
-        function = getattr(owner, name)
-
-        def timed(*arguments, **settings):
-            start = time.perf_counter()
-            result = function(*arguments, **settings)
-            spent.setdefault(part, []).append(time.perf_counter() - start)
-            return result
-
-        return mock.patch.object(owner, name, timed)
+    model, words = OnlineEMLDA(n_components=n_topics, random_state=0), []
 
     model.partial_fit(X[:N_BEFORE])
-    with (
-        watched(_topic_rows, "_gather", "rows"),
-        watched(GibbsStep, "__call__", "draws"),
-        watched(WordCounts, "add", "adding"),
-        watched(_minibatches, "train_on_batch", "all"),
-    ):
+    places = {
+        "rows": (_topic_rows, "_gather"),
+        "draws": (GibbsStep, "__call__"),
+        "adding": (WordCounts, "add"),
+    }
+    places["all"] = _minibatches, "train_on_batch"
+    with timed_in(places, time.perf_counter) as spent:
         model.partial_fit(X[N_BEFORE:])
     for first in range(N_BEFORE, X.shape[0], 50):
         words.append(len(np.unique(X[first : first + 50].indices)))
@@ -120,9 +107,8 @@ def draw(study, rows):
         of = np.array([row[1:5] for row in rows if row[0] == name], dtype=float)
         axes[title].loglog(of[:, column - 1], of[:, 2], ".-", label="training")
         axes[title].loglog(of[:, column - 1], of[:, 3], ".--", label="transform")
-        axes[title].set_xlabel("words" if name == "drawn" else "topics")
-        axes[title].set_ylabel("ns a token")
-        axes[title].set_ylim(100, 30_000)
+        across = "words" if name == "drawn" else "topics"
+        axes[title].set(xlabel=across, ylabel="ns a token", ylim=(100, 30_000))
     finish(figure, study.path(".png"))
 
 

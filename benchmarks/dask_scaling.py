@@ -5,7 +5,6 @@ process, and by one and two Dask workers, one thread each; runs alternate. Besid
 other programs share, are those of the processors: of the workers, and of client and scheduler. Memory: of a
 scheduler and a client, in a process each, for more documents, passes and topics. Scores: those of test
 documents after one and five passes, for several numbers of lanes and for plain `fit` at the same batch_size.
-What was measured is kept: the command goes on where it stopped.
 """
 
 import os

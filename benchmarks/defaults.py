@@ -28,88 +28,80 @@ def em_variants(n_components, max_iter):
     Those that matter most come in every setting, the others for a single pass only. Numbers are priors that
     stay what they are, beside the default's shares that are learned.
     """
-    prior, word_prior = default_prior(n_components), default_topic_word_prior(n_components)
     yield "default", "", {}
     yield "doc_topic_prior", "None", {"doc_topic_prior": None}
-    for value in (0.5, 0.6, 0.7, 0.8):
-        yield "learning_decay", value, {"learning_decay": value}
-    for factor in (0.5, 2.0):
-        yield "doc_topic_prior", f"{factor} x default", {"doc_topic_prior": factor * prior}
-    for factor in (0.25, 4.0):
-        yield "topic_word_prior", f"{factor} x default", {"topic_word_prior": factor * word_prior}
-    yield "batch_size", 100, {"batch_size": 100}
+    yield from moved("learning_decay", 0.5, 0.6, 0.7, 0.8)
+    yield from scaled_priors(n_components)
+    yield from moved("batch_size", 100)
     if max_iter > 1:
         return
-    yield "batch_size", 25, {"batch_size": 25}
-    for value in (0.0, 10.0):
-        yield "learning_offset", value, {"learning_offset": value}
+    yield from moved("batch_size", 25)
+    yield from moved("learning_offset", 0.0, 10.0)
     yield "doc_topic_prior", "1 / n_components", {"doc_topic_prior": 1 / n_components}
     for kind in ("auto", "auto-symmetric"):
-        moved = {"doc_topic_prior": kind, "prior_update": "fixed-point"}
-        yield "doc_topic_prior", f"{kind}, fixed point", moved
+        settings = {"doc_topic_prior": kind, "prior_update": "fixed-point"}
+        yield "doc_topic_prior", f"{kind}, fixed point", settings
     for burn_in, sweeps in ((2, 2), (7, 3), (15, 5)):
         yield "burn-in + sweeps", f"{burn_in} + {sweeps}", {"doc_burn_in": burn_in, "doc_sweeps": sweeps}
     if n_components <= 100:  # these two take minutes each at 1000 topics, and lose
-        yield "average", True, {"average": True}
-        yield "inference", "variational", {"inference": "variational"}
+        yield from moved("average", True)
+        yield from moved("inference", "variational")
+
+
+def moved(parameter, *values):
+    return [(parameter, value, {parameter: value}) for value in values]
+
+
+def scaled_priors(n_components, words=True):
+    """Multiples of the default priors."""
+    priors = {"doc_topic_prior": (default_prior(n_components), (0.5, 2.0))}
+    if words:
+        priors["topic_word_prior"] = default_topic_word_prior(n_components), (0.25, 4.0)
+    for name, (prior, factors) in priors.items():
+        yield from ((name, f"{factor} x default", {name: factor * prior}) for factor in factors)
 
 
 def minibatch_variants(n_components, decays):
     """What the two methods below have in common."""
-    prior, word_prior = default_prior(n_components), default_topic_word_prior(n_components)
     yield "default", "", {}
-    for value in decays:
-        yield "learning_decay", value, {"learning_decay": value}
-    yield "learning_offset", 10.0, {"learning_offset": 10.0}
-    for value in (25, 100, 200):
-        yield "batch_size", value, {"batch_size": value}
-    for factor in (0.5, 2.0):
-        yield "doc_topic_prior", f"{factor} x default", {"doc_topic_prior": factor * prior}
-    for factor in (0.25, 4.0):
-        yield "topic_word_prior", f"{factor} x default", {"topic_word_prior": factor * word_prior}
+    yield from moved("learning_decay", *decays)
+    yield from moved("learning_offset", 10.0)
+    yield from moved("batch_size", 25, 100, 200)
+    yield from scaled_priors(n_components)
 
 
 def ope_variants(n_components, _):
     yield from minibatch_variants(n_components, (0.55, 0.75))
-    yield "doc_topic_prior", 1.01, {"doc_topic_prior": 1.01}
-    for value in (20, 100):
-        yield "max_doc_update_iter", value, {"max_doc_update_iter": value}
-    for value in (0.2, 0.8):
-        yield "bernoulli_p", value, {"bernoulli_p": value}
+    yield from moved("doc_topic_prior", 1.01)
+    yield from moved("max_doc_update_iter", 20, 100)
+    yield from moved("bernoulli_p", 0.2, 0.8)
 
 
 def cvb0_variants(n_components, _):
     yield from minibatch_variants(n_components, (0.65, 0.85))
-    for value in (1, 2, 3, 10):
-        yield "max_doc_update_iter", value, {"max_doc_update_iter": value}
-    for value in (1.0, 50.0):
-        yield "doc_learning_offset", value, {"doc_learning_offset": value}
-    yield "doc_learning_decay", 0.6, {"doc_learning_decay": 0.6}
+    yield from moved("max_doc_update_iter", 1, 2, 3, 10)
+    yield from moved("doc_learning_offset", 1.0, 50.0)
+    yield from moved("doc_learning_decay", 0.6)
 
 
 def filter_variants(n_components, _):
-    prior = default_prior(n_components)
     yield "default", "", {}
-    yield "second_moment", "first", {"second_moment": "first"}
-    for value in ("corpus", "document", None):
-        yield "shuffle", value, {"shuffle": value}
-    for factor in (0.5, 2.0):
-        yield "doc_topic_prior", f"{factor} x default", {"doc_topic_prior": factor * prior}
-    for value in (1.0, "auto", "auto-symmetric"):
-        yield "doc_topic_prior", value, {"doc_topic_prior": value}
-    for value in (0.002, 0.02, 0.05):
-        yield "topic_word_prior", value, {"topic_word_prior": value}
+    yield from moved("second_moment", "first")
+    yield from moved("shuffle", "corpus", "document", None)
+    yield from scaled_priors(n_components, words=False)
+    yield from moved("doc_topic_prior", 1.0, "auto", "auto-symmetric")
+    yield from moved("topic_word_prior", 0.002, 0.02, 0.05)
 
 
 def number_variants(n_components, max_iter):
     yield from filter_variants(n_components, max_iter)
-    yield "n_components_prior", "exponential", {"n_components_prior": "exponential"}
+    yield from moved("n_components_prior", "exponential")
 
 
 def triangular_variants(n_components, max_iter):
     """Around the uniform prior of the number of topics, with which the others are comparable."""
     yield from number_variants(n_components, max_iter)
-    yield "n_components_prior", 2.0, {"n_components_prior": 2.0}
+    yield from moved("n_components_prior", 2.0)
 
 
 ALL_SETTINGS = [(max_iter, n_components) for max_iter in (1, 3) for n_components in (20, 100, 1000)]
@@ -146,21 +138,21 @@ def write_tables(study, estimator):
     passes = {"1": "1 pass"}
     heads = [f"{k} topics, {passes.get(n, n + ' passes')}" for k, n in settings]
     table = []
-    for moved in dict.fromkeys(key[2:4] for key in scores if key[2] != "default"):
+    for variant in dict.fromkeys(key[2:4] for key in scores if key[2] != "default"):
         cells = []
         for setting in settings:
             gains = [
-                scores[(*setting, *moved, corpus)] - scores[(*setting, "default", "", corpus)]
+                scores[(*setting, *variant, corpus)] - scores[(*setting, "default", "", corpus)]
                 for corpus in CORPORA
-                if (*setting, *moved, corpus) in scores
+                if (*setting, *variant, corpus) in scores
             ]
             cells.append(f"{np.mean(gains):+.3f}" if len(gains) == len(CORPORA) else "")
-        table.append([*moved, *cells])
+        table.append([*variant, *cells])
     study.write(f"{name}_summary" if name else "summary", ["parameter", "value", *heads], table)
 
 
-def new_model(estimator, n_components, max_iter, moved):
-    model = getattr(sktopic, estimator)(n_components, random_state=0, **{**BASES.get(estimator, {}), **moved})
+def new_model(estimator, n_components, max_iter, given):
+    model = getattr(sktopic, estimator)(n_components, random_state=0, **{**BASES.get(estimator, {}), **given})
     return model.set_params(max_iter=max_iter) if hasattr(model, "max_iter") else model
 
 
@@ -174,16 +166,16 @@ def runs_of(estimator):
     """Run -> what is moved."""
     _, variants, settings = STUDIES[estimator]
     return {
-        (estimator, n_components, max_iter, parameter, str(value), corpus): moved
+        (estimator, n_components, max_iter, parameter, str(value), corpus): given
         for (max_iter, n_components), corpus in product(settings, CORPORA)
-        for parameter, value, moved in variants(n_components, max_iter)
+        for parameter, value, given in variants(n_components, max_iter)
     }
 
 
-def measure(estimator, n_components, max_iter, parameter, value, corpus, moved):
+def measure(estimator, n_components, max_iter, parameter, value, corpus, given):
     """The row of a run."""
     train, test, _ = load(corpus)
-    model, start = new_model(estimator, n_components, max_iter, moved), time.perf_counter()
+    model, start = new_model(estimator, n_components, max_iter, given), time.perf_counter()
     model.fit(train)
     seconds = time.perf_counter() - start
     row = {"score": round(float(score_of(model, test[:500])), 4), "seconds": round(seconds, 2)}

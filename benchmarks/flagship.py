@@ -64,11 +64,7 @@ PAIRS = [
     *product(("decay 0.75", "decay 1"), SWEEPS),
     *product(SWEEPS[:1], PRIORS),
 ]
-BESIDE = {
-    "SinglePassLDA": lda.SinglePassLDA,
-    "HybridLDA": lda.HybridLDA,
-    "HybridHDP": hdp.HybridHDP,
-}
+BESIDE = {kind.__name__: kind for kind in (lda.SinglePassLDA, lda.HybridLDA, hdp.HybridHDP)}
 # In the first pass: the default before its steps bent, and splits
 BEFORE, SPLITS = "decay 0.65", (0, 1, 2)
 # What is confirmed: name -> estimator, parameters, and passes after which it is scored
@@ -85,11 +81,7 @@ CONFIRMED = {
 }
 # Corpus -> documents to learn from at most
 CONFIRMED_ON = {
-    "kos": None,
-    "nips_uci": None,
-    "reuters21578": None,
-    "20news": None,
-    "enron_inbox": None,
+    **dict.fromkeys(("kos", "nips_uci", "reuters21578", "20news", "enron_inbox")),
     "arxiv_0": 50_000,
 }
 LATE = ("OnlineCVB0LDA", "HybridLDA", "HybridHDP")
@@ -98,6 +90,8 @@ CONFIRMED_TOPICS = (100, 20, 500)
 CONFIRMED_SEEDS = (0, 1, 2)
 N_TEST = 500
 START_NAME = "start"
+GAINS = ("default", EARLIER), ("for one pass", "SinglePassLDA"), ("default", "SinglePassLDA")
+completion = partial(document_completion, burn_in=20, sweeps=20, n_jobs=1)
 FIELDS = ["corpus", "split", "setting", "passes", "score", "under another prior", "seconds", "prior"]
 
 
@@ -130,7 +124,7 @@ def passes_of(setting):
     return PASSES[:1] if {"variational", "boosted"} <= set(setting) else PASSES
 
 
-def measure(_, setting, corpus, seed, other):
+def measure(setting, corpus, seed, other):
     """The row of a run; other: a prior to score topics under, beside that of the estimator."""
     train, held_out = split(corpus, seed)
     passes = passes_of(setting)
@@ -144,15 +138,13 @@ def measure(_, setting, corpus, seed, other):
         seconds += time.process_time() - start
         if i in passes:
             for name, prior in (("score", None), ("other", other)):
-                score = document_completion(
-                    model, held_out, doc_topic_prior=prior, burn_in=20, sweeps=20, n_jobs=1
-                )
+                score = completion(model, held_out, doc_topic_prior=prior)
                 row[name].append(round(float(score), 4))
             row["time"].append(round(seconds, 2))
     return {**row, "seconds": round(seconds, 2), "prior": round(float(model.doc_topic_prior_.sum()), 3)}
 
 
-def measure_confirmed(_, name, corpus, n_components, seed):
+def measure_confirmed(name, corpus, n_components, seed):
     """The row of a run to confirm."""
     train, test, _ = load(corpus)
     choice = np.random.RandomState(seed)
@@ -160,8 +152,7 @@ def measure_confirmed(_, name, corpus, n_components, seed):
     test = test[choice.permutation(test.shape[0])[:N_TEST]]
     kind, parameters, passes = CONFIRMED[name]
     model = kind(n_components, random_state=seed, **parameters)
-    score = partial(document_completion, X=test, burn_in=20, sweeps=20, n_jobs=1)
-    noted = fit_and_score(model, train, score, passes)
+    noted = fit_and_score(model, train, partial(completion, X=test), passes)
     return {
         "score": [round(score, 4) for score, _ in noted],
         "time": [round(seconds, 2) for _, seconds in noted],
@@ -173,7 +164,7 @@ def confirm_all(study):
     runs = product(CONFIRMED_TOPICS, CONFIRMED_SEEDS, CONFIRMED_ON, CONFIRMED)
     runs = [("confirm", name, corpus, k, seed) for k, seed, corpus, name in runs]
     runs.sort(key=lambda run: (run[2] in LARGE, run[3] != CONFIRMED_TOPICS[0], run[1] in LATE, run[4]))
-    study.measure(measure_confirmed, runs)  # quick ones first
+    study.measure({"confirm": measure_confirmed}, runs)  # quick ones first
 
 
 def confirmed_scores(cache, name, corpus, n_components, n_passes, value="score"):
@@ -194,19 +185,12 @@ def write_confirmed(study):
                 seconds = confirmed_scores(cache, name, corpus, k, n, "time")
                 score, time_ = np.mean(list(scores.values())), np.mean(list(seconds.values()))
                 table.append([corpus, k, n, name, f"{score:.4f}", f"{time_:.2f}", len(scores)])
-        for name, beside in (
-            ("default", EARLIER),
-            ("for one pass", "SinglePassLDA"),
-            ("default", "SinglePassLDA"),
-        ):
+        for name, beside in GAINS:
             scores, others = (confirmed_scores(cache, each, corpus, k, n) for each in (name, beside))
             both = sorted(set(scores) & set(others))
             if both:
                 mean, low, high = interval([scores[seed] - others[seed] for seed in both])
-                seconds = [
-                    sum(confirmed_scores(cache, e, corpus, k, n, "time")[s] for s in both)
-                    for e in (name, beside)
-                ]
+                seconds = [means(cache, both, each, corpus, k, n)[1] for each in (name, beside)]
                 bounds = f"{low:+.3f} to {high:+.3f}" if len(both) > 1 else ""
                 ratio = f"{seconds[0] / seconds[1]:.2f}"
                 gains.append([corpus, k, n, name, beside, f"{mean:+.4f}", bounds, ratio, len(both)])
@@ -273,9 +257,8 @@ def run_all(study):
         return (study.cache.get("screen", first, corpus, seed)["prior"] / N_COMPONENTS,)
 
     for seed, of in product(SEEDS, ([first], others)):
-        study.measure(
-            measure, [("screen", each, corpus, seed) for each in of for corpus in CORPORA], other_prior
-        )
+        runs = [("screen", each, corpus, seed) for each in of for corpus in CORPORA]
+        study.measure({"screen": measure}, runs, other_prior)
 
 
 def differences(cache, setting, beside, i, name="score"):

@@ -173,9 +173,8 @@ def draw_methods(study):
     """Figures 4 and 5: against documents seen, one picture a setting."""
     rows = []
     for batch, kappa in SETTINGS:
-        figure, axes = panels(
-            [f"{corpus}: {MEASURES[m]}" for m in ("completion", "npmi") for corpus in CORPORA]
-        )
+        titles = [f"{corpus}: {MEASURES[m]}" for m in ("completion", "npmi") for corpus in CORPORA]
+        figure, axes = panels(titles)
         for corpus in CORPORA:
             p = best_p(study.cache, corpus, batch, kappa)
             for name, method in zip(METHODS, (0.5, p, *OTHERS)):

@@ -114,47 +114,30 @@ def of_ours(estimator):
     return fitted
 
 
-PRIORS = {"alpha": ALPHA_SUM / PLANTED, "eta": ETA}
+ALPHA = ALPHA_SUM / PLANTED
+PRIORS = {"alpha": ALPHA, "eta": ETA}
+MALLET = {"num_topics": PLANTED, "iterations": SWEEPS, "alpha_sum": ALPHA_SUM, "beta": ETA}
+MALLET |= {"optimize_interval": 0, "num_samples": 1, "sample_interval": 1}
+GIBBS = {"n_components": PLANTED, "max_iter": SWEEPS, "n_draws": 1}
+GIBBS |= {"doc_topic_prior": ALPHA, "topic_word_prior": ETA}
+LEARNING = {
+    "n_components": TEXT_TOPICS,
+    "max_iter": 1000,
+    "doc_topic_prior": "auto",
+    "topic_word_prior": "auto",
+}
 MODELS = {
     "cells": {
         "lda": (of_lda, {"n_topics": PLANTED, "n_iter": SWEEPS, **PRIORS}),
         "tomotopy": (of_tomotopy, {"k": PLANTED, "sweeps": SWEEPS, **PRIORS}),
-        "RustMallet": (
-            of_pyrmallet,
-            {
-                "num_topics": PLANTED,
-                "iterations": SWEEPS,
-                "alpha_sum": ALPHA_SUM,
-                "beta": ETA,
-                "optimize_interval": 0,
-                "num_samples": 1,
-                "sample_interval": 1,
-            },
-        ),
-        "CollapsedGibbsLDA": (
-            of_ours(CollapsedGibbsLDA),
-            {
-                "n_components": PLANTED,
-                "max_iter": SWEEPS,
-                "doc_topic_prior": ALPHA_SUM / PLANTED,
-                "topic_word_prior": ETA,
-                "n_draws": 1,
-            },
-        ),
+        "RustMallet": (of_pyrmallet, MALLET),
+        "CollapsedGibbsLDA": (of_ours(CollapsedGibbsLDA), GIBBS),
         "OnlineEMLDA": (of_ours(OnlineEMLDA), {"n_components": PLANTED}),
     },
     "text": {
         "topica": (of_topica, {"num_topics": TEXT_TOPICS}),
         "RustMallet": (of_pyrmallet, {"num_topics": TEXT_TOPICS}),
-        "CollapsedGibbsLDA": (
-            of_ours(CollapsedGibbsLDA),
-            {
-                "n_components": TEXT_TOPICS,
-                "doc_topic_prior": "auto",
-                "topic_word_prior": "auto",
-                "max_iter": 1000,
-            },
-        ),
+        "CollapsedGibbsLDA": (of_ours(CollapsedGibbsLDA), LEARNING),
         "OnlineEMLDA": (of_ours(OnlineEMLDA), {"n_components": TEXT_TOPICS}),
     },
 }

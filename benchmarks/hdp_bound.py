@@ -31,10 +31,7 @@ BARS_PASSES = 20
 BARS_STARTS = (2, 5, 10, 20, 40, 50, 80, 100)
 BARS_SEEDS, OTHER_BARS_SEEDS = range(5), range(10)
 OTHER_BARS_STARTS = (20, 100)
-METHODS = {
-    "online": {},
-    "memoized": {"learning_method": "memoized", "max_iter": BARS_PASSES},
-}
+METHODS = {"online": {}, "memoized": {"learning_method": "memoized", "max_iter": BARS_PASSES}}
 # Part -> documents, words of each, side of the grid, numbers of topics that count, and in which share of runs
 BARS = {
     "bars": (2000, 250, 10, (20, 20), 1.0),
@@ -115,10 +112,6 @@ def best_bound(cache):
     return max((row["bound"] for part in TEXTS for _, row in found(cache, part)), default=None)
 
 
-def mean_of(rows, name):
-    return np.mean([row[name] for row in rows])
-
-
 def gap(row, best):
     """Percent that its bound is below the best."""
     return 100 * (best - row["bound"]) / abs(best)
@@ -186,10 +179,11 @@ def draw(study):
             groups = by_topics(study.cache, part)
             rows = [row for group in groups.values() for row in group]
             if part == "fixed":
-                axis.plot(list(groups), [mean_of(group, what) for group in groups.values()], **look)
-            points = [
-                row["topics"] if part == "moving" else n for n, group in groups.items() for row in group
-            ]
+                axis.plot(
+                    list(groups), [np.mean([row[what] for row in group]) for group in groups.values()], **look
+                )
+            pairs = [(n, row) for n, group in groups.items() for row in group]
+            points = [row["topics"] if part == "moving" else n for n, row in pairs]
             dots = {**look, "linestyle": "", "marker": "o"}
             axis.plot(points, [row[what] for row in rows], label=LABELS[part], **dots)
         axis.set(xlabel="topics", ylabel="nats per word", xscale="log")

@@ -22,31 +22,20 @@ CORPORA = ("kos", "nips1740", "reuters21578", "20news", "enron_inbox", "arxiv_0"
 SEEDS = range(2)
 SECONDS = 30
 # Class and settings; without the numbers of topics.
+DIRECT = "DirectAssignmentHDP"
 MODELS = {
     "HybridHDP": ("HybridHDP", {}),
     "HybridHDP, moves": ("HybridHDP", {"split_merge": True}),
     "CollapsedGibbsHDP": ("CollapsedGibbsHDP", {}),
-    "DirectAssignmentHDP": ("DirectAssignmentHDP", {}),
-    "DirectAssignmentHDP, means": ("DirectAssignmentHDP", {"topic_expectation": "mean"}),
-    "DirectAssignmentHDP, memoized": ("DirectAssignmentHDP", {"learning_method": "memoized"}),
-    "OnlineVariationalHDP": ("OnlineVariationalHDP", {}),
-    "OnlineEMHDP": ("OnlineEMHDP", {}),
-    "TruncationFreeHDP": ("TruncationFreeHDP", {}),
+    DIRECT: (DIRECT, {}),
+    f"{DIRECT}, means": (DIRECT, {"topic_expectation": "mean"}),
+    f"{DIRECT}, memoized": (DIRECT, {"learning_method": "memoized"}),
+    **{name: (name, {}) for name in ("OnlineVariationalHDP", "OnlineEMHDP", "TruncationFreeHDP")},
 }
 # Topics at the start, or at most, for a second trial: the first is by default.
-STARTS = {
-    "HybridHDP": 300,
-    "HybridHDP, moves": 5,
-    "CollapsedGibbsHDP": 300,
-    "DirectAssignmentHDP": 100,
-    "DirectAssignmentHDP, means": 100,
-    "DirectAssignmentHDP, memoized": 100,
-    "OnlineVariationalHDP": 100,
-    "OnlineEMHDP": 100,
-    "TruncationFreeHDP": 20,
-    "tomotopy": 100,
-    "gensim": 300,
-}
+STARTS = {**dict.fromkeys(MODELS, 100), "tomotopy": 100}
+STARTS |= {"HybridHDP": 300, "HybridHDP, moves": 5, "CollapsedGibbsHDP": 300, "TruncationFreeHDP": 20}
+STARTS |= {"gensim": 300}
 
 
 def default_start(method):

@@ -19,17 +19,13 @@ from itertools import product
 
 import numpy as np
 from _corpora import N_TEST, load
-from _study import Study, finish, interval, new_parser, panels, seconds_of, styles
+from _study import Study, extremes, finish, interval, line, new_parser, panels, seconds_of, styles
 from _traces import SEED, completion, trace_of_sweeps
 
 from sktopic.hdp import CollapsedGibbsHDP, HybridHDP
 
 # Of the root and of documents.
-CONCENTRATIONS = {
-    "kos": (45.0, 2.3),
-    "nips1740": (45.0, 5.0),
-    "reuters21578": (35.0, 0.75),
-}
+CONCENTRATIONS = {"kos": (45.0, 2.3), "nips1740": (45.0, 5.0), "reuters21578": (35.0, 0.75)}
 TOPIC_WORD_PRIOR = 0.05
 CORPORA = ("kos", "nips1740", "reuters21578", "20news", "enron_inbox")
 IN_FULL = ("kos", "nips1740")
@@ -39,11 +35,7 @@ CHAINS = {"CollapsedGibbsHDP": {}, "CollapsedGibbsHDP, no moves": {"split_merge"
 # By whether the corpus is tried in full.
 TRUNCATIONS = {True: (5, 10, 20, 50, 100, 200, 300, 500, 1000), False: (20, 100, 300, 1000)}
 MOVING_STARTS = {True: (1, 5, 20, 100, 300), False: (5, 100)}
-METHODS = {
-    "fixed": "HybridHDP",
-    "learned": "HybridHDP, concentrations learned",
-    "moving": "HybridHDP, moves",
-}
+METHODS = {"fixed": "HybridHDP", "learned": "HybridHDP, concentrations learned", "moving": "HybridHDP, moves"}
 PASSES = 20
 # Share of the tokens that the topics counted hold.
 HELD = 0.99
@@ -56,12 +48,8 @@ def holding(model, share=HELD):
 
 
 def note(trace, model, test):
-    trace.note(
-        lambda: completion(model, test),
-        topics=int(model.n_components_),
-        holding=holding(model),
-        passes=int(model.n_iter_),
-    )
+    counted = {"topics": int(model.n_components_), "holding": holding(model), "passes": int(model.n_iter_)}
+    trace.note(lambda: completion(model, test), **counted)
 
 
 def noted_aloud(run):
@@ -94,11 +82,7 @@ def measure(part, corpus, *run):
 
 def given(corpus):
     root, documents = CONCENTRATIONS[corpus]
-    return {
-        "topic_concentration": root,
-        "doc_concentration": documents,
-        "topic_word_prior": TOPIC_WORD_PRIOR,
-    }
+    return {"topic_concentration": root, "doc_concentration": documents, "topic_word_prior": TOPIC_WORD_PRIOR}
 
 
 def measure_chain(corpus, method, start, seed, seconds):
@@ -241,9 +225,8 @@ def draw_curve(study):
                 if what == [corpus, method]:
                     scores.setdefault(n, []).append(end["score"])
             if scores:
-                means, low, high = ([of(each) for each in scores.values()] for of in (np.mean, min, max))
-                axis.plot([*scores], means, label=f"{method}: at most so many", **looks[method])
-                axis.fill_between([*scores], low, high, alpha=0.15, color=looks[method]["color"], linewidth=0)
+                label = f"{method}: at most so many"
+                line(axis, [*scores], [*scores.values()], label, looks[method], extremes)
         for method in free:
             points = [(end["topics"], end["score"]) for run, end in found if run[:2] == (corpus, method)]
             if points:

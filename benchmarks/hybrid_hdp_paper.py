@@ -27,7 +27,19 @@ from itertools import product
 
 import numpy as np
 from _corpora import N_TEST, load
-from _study import Study, finish, interval, new_parser, note_seeds, panels, seconds_of, shown, styles
+from _study import (
+    Study,
+    extremes,
+    finish,
+    interval,
+    line,
+    new_parser,
+    note_seeds,
+    panels,
+    seconds_of,
+    shown,
+    styles,
+)
 from _traces import PEER_TRACES, SEED, completion, trace_of, trace_of_sweeps
 
 from sktopic import OnlineEMLDA
@@ -50,10 +62,8 @@ PAPER = {
     "doc_concentration": 1.0,
     "learning_decay": 0.6,
     "topic_word_prior": 0.01,
-    "batch_size": 100,
-    "doc_burn_in": 5,
-    "doc_sweeps": 5,
 }
+PAPER |= {"batch_size": 100, "doc_burn_in": 5, "doc_sweeps": 5}
 ONLINE = {
     "HybridHDP": (HybridHDP, {}),
     "HybridHDP, paper": (HybridHDP, {**PAPER, "sampler": "sparse_table_indicator", "root_weight": "paper"}),
@@ -92,11 +102,6 @@ def documents_of(corpus, limit=None):
 
 
 # The runs.
-
-
-def measure(part, *run):
-    """The row of a run."""
-    return PARTS[part](*run)
 
 
 def likelihood(model, test):
@@ -153,9 +158,9 @@ def measure_steps(n_components):
     medians of five."""
     train, _ = documents_of("kos", 1000)
     model = HybridHDP(n_components, max_iter=2, random_state=SEED).fit(train)
-    prior = model.doc_concentration_ * model._root_weights(model.total_samples_)
-    unit = model._unit(model.total_samples_)
-    means = probabilities(model._statistics, unit, model.topic_word_prior_)
+    state, method, total = model._state, model._method(), model.total_samples_
+    prior = method.doc_topic_prior(state, method.root_weights(state, total))
+    means = probabilities(state.words, total, state.topic_word_prior)
     reader = DocumentReader(canonical_counts(train.astype(float)))
     times = {name: [] for name in (*STEPS, "sparse, tables")}
     with Workers(1) as workers:
@@ -206,14 +211,6 @@ def by_seed(cache, part, *run):
     return cache.found((part, seed, *run) for seed in SEEDS)
 
 
-def draw_band(axis, x, values, label, look):
-    """Means over seeds as a line, from the lowest to the highest as a shade."""
-    axis.plot(x, [np.mean(each) for each in values], label=label, **look)
-    low, high = [min(each) for each in values], [max(each) for each in values]
-    axis.fill_between(x, low, high, alpha=0.15, color=look["color"], linewidth=0)
-    note_seeds(axis, max(map(len, values)))
-
-
 def ends(cache, corpus, part, runs):
     """Method -> numbers of topics and sizes of batches -> rows of all seeds, where there are some."""
     found = {method: {run: by_seed(cache, part, corpus, method, *run) for run in runs} for method in ENDS}
@@ -242,7 +239,7 @@ def draw_ends(study, part):
             values = {run[varies]: values_of(rows, measure) for run, rows in each.items()}
             values = {size: of_size for size, of_size in values.items() if of_size}
             if values:
-                draw_band(axes[title], list(values), list(values.values()), method, looks[method])
+                line(axes[title], list(values), list(values.values()), method, looks[method], extremes)
         axes[title].set(xlabel=name, ylabel="nats per word", xscale="log")
         axes[title].set_xticks(sizes, sizes)
         axes[title].minorticks_off()
@@ -285,12 +282,11 @@ def draw_time(study):
         for method, seeds in found.items():
             x = common_times(seeds)
             values = [[score_at(trace, seconds) for trace in seeds] for seconds in x]
-            draw_band(axes[title], x, values, method, {**looks[method], "marker": ""})
+            line(axes[title], x, values, method, {**looks[method], "marker": ""}, extremes)
             table.append([corpus, method, "" if method in PEERS else n, len(seeds), *time_cells(seeds)])
         high = axes[title].get_ylim()[1]
-        axes[title].set(
-            xlabel="seconds of training", ylabel="nats per hidden word", xscale="log", ylim=(high - 1.2, high)
-        )
+        axes[title].set(xlabel="seconds of training", ylabel="nats per hidden word", xscale="log")
+        axes[title].set_ylim(high - 1.2, high)
     finish(figure, study.path("_time.png"))
     head = ["corpus", "method", "topics given (or at most)", "seeds", "score after 1 s", "10 s", "100 s"]
     head += ["at the end", "from", "to", "seconds", "topics in use", "best score", "seconds to it"]
@@ -353,10 +349,9 @@ def draw_starts(study):
         for seconds in (10, 100, 1000, np.inf):
             row = [row for row in found[n] if row["seconds"] <= seconds][-1]
             table.append([n, row["seconds"], f"{row['score']:.4f}", row["topics"]])
-    for name, axis in axes.items():
-        axis.set(xlabel="seconds", ylabel=name, xscale="log")
+    for axis, what in zip(axes.values(), ("nats per hidden word", "topics")):
+        axis.set(xlabel="seconds", ylabel=what, xscale="log")
         note_seeds(axis, 1)
-    axes["score"].set_ylabel("nats per hidden word")
     finish(figure, study.path("_starts.png"))
     study.write("starts", ["topics at the start", "seconds", "score", "topics"], table)
 
@@ -383,7 +378,7 @@ def draw_all(study):
 def main():
     study = Study("hybrid_hdp", new_parser(__doc__, runs=True).parse_args())
     for part in PARTS:  # some rows are from before they had all measures
-        study.measure(measure, runs_of(part), needs=MEASURES if part in ("batch", "truncation") else ())
+        study.measure(PARTS, runs_of(part), needs=MEASURES if part in ("batch", "truncation") else ())
     draw_all(study)
 
 

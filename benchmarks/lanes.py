@@ -14,6 +14,9 @@ import numpy as np
 from _corpora import load
 from _study import Study, new_parser
 
+from sktopic.distributed import local_update, merge_updates, start_model
+from sktopic.lda import OnlineEMLDA
+
 # Documents at most, and passes.
 CORPORA = {"20news": (None, 3), "arxiv_0": (41_500, 2)}
 N_TOPICS, SIZE, N_HELD_OUT = 100, 50, 1500
@@ -46,8 +49,6 @@ def documents(corpus):
 
 
 def train_in_lanes(estimator, X, n_lanes, schedule, n_passes):
-    from sktopic.distributed import local_update, merge_updates, start_model
-
     model, rng, n_done = start_model(estimator, X.shape[1], X.shape[0]), np.random.RandomState(0), 0
     for number in range(n_passes):
         parts = np.array_split(rng.permutation(X.shape[0]), n_lanes)
@@ -67,8 +68,6 @@ def train_in_lanes(estimator, X, n_lanes, schedule, n_passes):
 
 def measure(corpus, n_lanes, kind, seed):
     """The row of a run."""
-    from sktopic.lda import OnlineEMLDA
-
     (X, held_out), (_, n_passes) = documents(corpus), CORPORA[corpus]
     estimator = OnlineEMLDA(N_TOPICS, random_state=seed, n_jobs=1, max_iter=n_passes)
     if kind in PLAIN:

@@ -29,6 +29,7 @@ processor time of training in one thread.
 """
 
 import time
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -122,26 +123,16 @@ class NumberPart(NamedTuple):
     seeds: range  # of data sets
 
 
+def number_part(priors, settings, numbers, seeds):
+    return NumberPart(tuple(product(priors, NUMBER_MODELS, settings)), tuple(numbers), seeds)
+
+
 NUMBER_PARTS = {
-    "synthetic": NumberPart(
-        tuple(product(NUMBER_PRIORS, NUMBER_MODELS, NUMBER_SETTINGS)), tuple(TRUE_NUMBERS), range(20)
-    ),
-    "synthetic rates": NumberPart(
-        tuple(product(RATES, NUMBER_MODELS, ("default",))), SOME_NUMBERS, range(20)
-    ),
-    "synthetic program": NumberPart(
-        tuple(product(NUMBER_PRIORS, NUMBER_MODELS, ("program",))), SOME_NUMBERS, range(20)
-    ),
-    "synthetic paper": NumberPart(
-        tuple(product(NUMBER_PRIORS, NUMBER_MODELS, ("paper",))), tuple(TRUE_NUMBERS), range(20, 100)
-    ),
+    "synthetic": number_part(NUMBER_PRIORS, NUMBER_SETTINGS, TRUE_NUMBERS, range(20)),
+    "synthetic rates": number_part(RATES, ["default"], SOME_NUMBERS, range(20)),
+    "synthetic program": number_part(NUMBER_PRIORS, ["program"], SOME_NUMBERS, range(20)),
+    "synthetic paper": number_part(NUMBER_PRIORS, ["paper"], TRUE_NUMBERS, range(20, 100)),
 }
-
-
-def measure(part, *run):
-    """The row of a run."""
-    measured = {"text": measure_text, "words": measure_words}.get(part)
-    return measured(*run) if measured else measure_number(part, *run)
 
 
 # Synthetic data.
@@ -536,8 +527,9 @@ def draw_all(study):
 
 def main():
     study = Study("moment_matching", new_parser(__doc__, runs=True).parse_args())
-    for runs in (number_runs(), text_runs(), word_runs()):
-        study.measure(measure, runs)
+    parts = {part: partial(measure_number, part) for part in NUMBER_PARTS}
+    parts |= {"text": measure_text, "words": measure_words}
+    study.measure(parts, [*number_runs(), *text_runs(), *word_runs()])
     draw_all(study)
 
 

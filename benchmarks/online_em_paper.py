@@ -85,38 +85,22 @@ class Variant(NamedTuple):
     corpora: tuple = FEW
 
 
+LOCAL = [{"max_doc_update_iter": n} for n in (10, 100)]
+SWEEPS = [{"doc_burn_in": n - n // 4, "doc_sweeps": n // 4} for n in (50, 100)]
+STEP_SIZES = product((0.5, 1.0), (0.0, 10.0, 100.0))
+OLDA_STEPS = [{"learning_decay": kappa, "learning_offset": tau} for kappa, tau in STEP_SIZES]
+SWEEPS_OF_LDS = ({"doc_burn_in": 150, "doc_sweeps": 50},)
+LONG, GIVEN = {"max_doc_update_iter": 200, "passes": 4}, {"doc_topic_prior": "G-OEM"}
 VARIANTS = {
     "mini-batches of 50": Variant(("G-OEM", "V-OEM++", "OLDA", "SPLDA"), ({"batch_size": 50},)),
-    "local passes (figure 2)": Variant(
-        ("OLDA",), tuple({"max_doc_update_iter": n} for n in (10, 100)), topics=(8, 32, 128)
-    ),
-    "local sweeps (section 6.2.3)": Variant(
-        ("G-OEM",), tuple({"doc_burn_in": n - n // 4, "doc_sweeps": n // 4} for n in (50, 100))
-    ),
-    "200 local passes of LDS (section 6)": Variant(
-        ("LDS",), ({"doc_burn_in": 150, "doc_sweeps": 50},), topics=(8, 128), corpora=("kos",)
-    ),
-    "step sizes of OLDA (figure 10)": Variant(
-        ("OLDA",),
-        tuple(
-            {"learning_decay": kappa, "learning_offset": tau}
-            for kappa in (0.5, 1.0)
-            for tau in (0.0, 10.0, 100.0)
-            if (kappa, tau) != (0.5, 0.0)
-        ),
-    ),
-    "200 local passes, four passes (table 5, figure 12)": Variant(
-        ("OLDA", "SVB"), ({"max_doc_update_iter": 200, "passes": 4},), topics=(8, 32)
-    ),
-    "steps of 1/t": Variant(
-        ("G-OEM", "G-OEM++", "V-OEM++"),
-        ({"learning_decay": 1.0},),
-    ),
+    "local passes (figure 2)": Variant(("OLDA",), LOCAL, topics=(8, 32, 128)),
+    "local sweeps (section 6.2.3)": Variant(("G-OEM",), SWEEPS),
+    "200 local passes of LDS (section 6)": Variant(("LDS",), SWEEPS_OF_LDS, (8, 128), ("kos",)),
+    "step sizes of OLDA (figure 10)": Variant(("OLDA",), OLDA_STEPS[1:]),
+    "200 local passes, four passes (table 5, figure 12)": Variant(("OLDA", "SVB"), (LONG,), topics=(8, 32)),
+    "steps of 1/t": Variant(("G-OEM", "G-OEM++", "V-OEM++"), ({"learning_decay": 1.0},)),
     "a start from documents": Variant(("G-OEM", "V-OEM++", "SPLDA"), ({"start": "documents"},)),
-    "the prior fixed at that of G-OEM": Variant(
-        ("G-OEM", "V-OEM++", "OLDA", "SVB", "SPLDA"),
-        ({"doc_topic_prior": "G-OEM"},),
-    ),
+    "the prior fixed at that of G-OEM": Variant(("G-OEM", "V-OEM++", "OLDA", "SVB", "SPLDA"), (GIVEN,)),
 }
 
 
@@ -152,9 +136,8 @@ def synthetic(n_documents, seed):
     model = lda.OnlineVariationalLDA(10, max_iter=1, batch_size=BATCH, random_state=0)
     topics = model.fit(train[:20_000]).components_[:, words]
     topics /= topics.sum(axis=1, keepdims=True)
-    return make_lda_documents(
-        n_documents, components=topics, mean_length=60, doc_topic_prior=0.1, random_state=seed
-    ).data
+    settings = {"components": topics, "mean_length": 60, "doc_topic_prior": 0.1, "random_state": seed}
+    return make_lda_documents(n_documents, **settings).data
 
 
 def split(corpus, seed):
@@ -236,22 +219,6 @@ def bound_per_word(model, test, total_samples):
 # The studies: which runs each is made of.
 
 
-def topics_runs():
-    for corpus, k, seed, method in product(CORPORA, TOPICS, SEEDS, METHODS):
-        yield corpus, seed, method, k, {}, k == MOST
-
-
-def boosting_runs():
-    for corpus, k, seed, method in product(CORPORA, TOPICS, SEEDS, ("G-OEM++", "V-OEM")):
-        yield corpus, seed, method, k, {}, False
-
-
-def steps_runs():
-    for corpus, few in STEP_TOPICS.items():
-        for k, seed, decay, average in product(few, SEEDS, DECAYS, (False, True)):
-            yield corpus, seed, "G-OEM", k, {"learning_decay": decay, "average": average}, False
-
-
 STEP_TOPICS, DECAYS = {"synthetic": (5, 10, 20), "kos": (8, 32, 128)}, (0.0, 0.25, 0.5, 0.75, 1.0)
 # Name -> (method, topics at the start) of figure 5.
 HDP_CURVES = {
@@ -259,38 +226,14 @@ HDP_CURVES = {
     **{f"{method} from 2": (method, 2) for method in HIERARCHICAL},
     f"VarGibbs HDP from {MOST}": ("VarGibbs HDP", MOST),
 }
-
-
-def hdp_runs():
-    for corpus, seed, (method, k) in product(CORPORA, SEEDS, HDP_CURVES.values()):
-        yield corpus, seed, method, k, {}, True
-
-
 # VarGibbs with the topic prior that G-OEM has, which is 15 times smaller than its own.
 EQUAL = {"topic_word_prior": default_topic_word_prior(MOST)}
-
-
-def equal_runs():
-    for corpus, seed in product(CORPORA, SEEDS):
-        yield corpus, seed, "VarGibbs", MOST, EQUAL, True
-
-
 PRIOR_RULES = {
     "fixed at the truth": {"doc_topic_prior": 0.1},
     "fixed point": {},
     "Gamma prior": {"prior_update": "gamma"},
 }
-
-
-def prior_runs():
-    for seed, method, rule, decay in product(SEEDS, ONLINE_EM, PRIOR_RULES.values(), (0.5, 1.0)):
-        yield "synthetic", seed, method, 10, {**rule, "learning_decay": decay}, False
-
-
-def more_runs():
-    true = product(("synthetic",), (10, 20), FEW_SEEDS, ("SPLDA", "OLDA", "VarGibbs", "SGS"))
-    for corpus, k, seed, method in (*true, *product(FEW, MORE_TOPICS, FEW_SEEDS, METHODS)):
-        yield corpus, seed, method, k, {}, False
+TRUE = product(("synthetic",), (10, 20), FEW_SEEDS, ("SPLDA", "OLDA", "VarGibbs", "SGS"))
 
 
 def cells_of(variant):
@@ -298,27 +241,33 @@ def cells_of(variant):
     return product(variant.corpora, variant.methods, variant.topics or (MOST,), variant.settings)
 
 
-def variants_runs():
-    for seed, variant in product(FEW_SEEDS, VARIANTS.values()):
-        for corpus, method, k, settings in cells_of(variant):
-            yield corpus, seed, method, k, settings, False
-
-
-def words_runs():
-    for corpus, seed, method in product(FEW, FEW_SEEDS, ("G-OEM", "OLDA")):
-        yield corpus, seed, method, MOST, {"words": N_WORDS}, False
-
-
 STUDIES = {
-    "topics": topics_runs,
-    "boosting": boosting_runs,
-    "steps": steps_runs,
-    "hdp": hdp_runs,
-    "prior": prior_runs,
-    "equal": equal_runs,
-    "variants": variants_runs,
-    "words": words_runs,
-    "more": more_runs,
+    "topics": [(c, s, m, k, {}, k == MOST) for c, k, s, m in product(CORPORA, TOPICS, SEEDS, METHODS)],
+    "boosting": [
+        (c, s, m, k, {}, False) for c, k, s, m in product(CORPORA, TOPICS, SEEDS, ("G-OEM++", "V-OEM"))
+    ],
+    "steps": [
+        (corpus, s, "G-OEM", k, {"learning_decay": decay, "average": average}, False)
+        for corpus, few in STEP_TOPICS.items()
+        for k, s, decay, average in product(few, SEEDS, DECAYS, (False, True))
+    ],
+    "hdp": [(c, s, *run, {}, True) for c, s, run in product(CORPORA, SEEDS, HDP_CURVES.values())],
+    "prior": [
+        ("synthetic", s, m, 10, {**rule, "learning_decay": decay}, False)
+        for s, m, rule, decay in product(SEEDS, ONLINE_EM, PRIOR_RULES.values(), (0.5, 1.0))
+    ],
+    "equal": [(c, s, "VarGibbs", MOST, EQUAL, True) for c, s in product(CORPORA, SEEDS)],
+    "variants": [
+        (c, s, m, k, settings, False)
+        for s, variant in product(FEW_SEEDS, VARIANTS.values())
+        for c, m, k, settings in cells_of(variant)
+    ],
+    "words": [
+        (c, s, m, MOST, {"words": N_WORDS}, False) for c, s, m in product(FEW, FEW_SEEDS, ("G-OEM", "OLDA"))
+    ],
+    "more": [
+        (c, s, m, k, {}, False) for c, k, s, m in (*TRUE, *product(FEW, MORE_TOPICS, FEW_SEEDS, METHODS))
+    ],
 }
 
 
@@ -580,7 +529,7 @@ def main():
     parser.add_argument("--figures", nargs="+", choices=STUDIES, default=STUDIES, help="measure these")
     arguments = parser.parse_args()
     study = Study("online_em", arguments)
-    run_all(study, [run for name in arguments.figures for run in STUDIES[name]()])
+    run_all(study, [run for name in arguments.figures for run in STUDIES[name]])
     draw(study)
 
 

@@ -4,7 +4,7 @@
 
 The tests are those of the installed packages, run as they are: scikit-learn's of LDA and its common tests,
 gensim's of coherence, LdaModel and HdpModel, and lda's (which need oslotest). _in_their_place.py puts our
-estimators in the place of their classes. tomotopy's tests and examples are in its source distribution alone,
+estimators in the place of their classes. tomotopy's examples are in its source distribution alone,
 of which DIR is the unpacked one; _their_examples.py does them, and lda's, with our estimators. What has run
 is kept; --again runs all anew.
 

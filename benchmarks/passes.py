@@ -57,11 +57,6 @@ def documents_of(corpus, seed):
     return train[np.random.default_rng(seed).permutation(train.shape[0])[:N_DOCUMENTS]], test[:N_TEST]
 
 
-def measure(part, *run):
-    """The row of a run."""
-    return {"passes": measure_passes, "starts": measure_start, "root": measure_root}[part](*run)
-
-
 def measure_passes(corpus, method, n_components, seed, version):
     train, test = documents_of(corpus, seed)
     model = of_version(METHODS[method], version)(n_components, random_state=seed)
@@ -172,9 +167,8 @@ def draw(study, table, n_components):
         label = f"{method}, {version}"
         axes[corpus].plot(PASSES, [float(x) for x in cells[: len(PASSES)]], label=label, **style[label])
     for axis in axes.values():
-        axis.set(
-            xscale="log", xlabel="passes", ylabel="held-out nats per word", xticks=PASSES, xticklabels=PASSES
-        )
+        axis.set(xscale="log", xlabel="passes", ylabel="held-out nats per word")
+        axis.set_xticks(PASSES, PASSES)
     finish(figure, study.path(".png"), 3)
 
 
@@ -185,7 +179,8 @@ def write_tables(study):
 
 def main():
     study = Study("passes", new_parser(__doc__, runs=True).parse_args())
-    study.measure(measure, RUNS)
+    parts = {"passes": measure_passes, "starts": measure_start, "root": measure_root}
+    study.measure(parts, RUNS)
     write_tables(study)
 
 

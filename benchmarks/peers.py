@@ -23,16 +23,26 @@ family    training time and score of every estimator with its defaults, and of t
 """
 
 import time
-from contextlib import ExitStack
 from functools import partial
-from unittest import mock
 
 import numpy as np
 from _corpora import N_TEST, default_corpus, load
-from _study import Study, apart, new_parser, peak_megabytes, printed, seconds_of
+from _study import Study, apart, new_parser, peak_megabytes, printed, seconds_of, timed_in
+from _traces import add_documents, tomotopy_topics
 from _versions import columns_of
 
+import sktopic._documents._matrices as documents
+import sktopic._inference._dense_gibbs as dense
+import sktopic._inference._sparse_gibbs as sparse
+import sktopic._topics._topic_rows as topics
 from sktopic import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA, lda
+from sktopic._documents._matrices import DocumentReader, canonical_counts
+from sktopic._documents._sources import MatrixDocuments
+from sktopic._estimators._plug_in import plug_in_model
+from sktopic._inference import GibbsStep
+from sktopic._inference._completion import mean_log_predictive
+from sktopic._kernels.random._rng import position_keys
+from sktopic._runtime._parallel import Workers
 from sktopic.metrics import document_completion
 
 # Priors where samplers are compared by speed: both are the defaults of tomotopy and of lda.
@@ -94,16 +104,11 @@ def tomotopy_run(train, n_components, sweeps, warm_up=0, fixed=False, seed=0):
     model = tomotopy.LDAModel(k=n_components, seed=seed, **priors)
     if fixed:
         model.optim_interval = 0
-    words = [str(i) for i in range(train.shape[1])]
-    for row in train:
-        model.add_doc([words[i] for i, count in zip(row.indices, row.data) for _ in range(int(count))])
+    add_documents(model, train)
     model.train(warm_up, workers=1)
     seconds, _ = seconds_of(model.train, sweeps, workers=1)
-    components = np.full((n_components, train.shape[1]), 1e-12)
-    columns = [int(word) for word in model.used_vocabs]
-    for k in range(n_components):
-        components[k, columns] = model.get_topic_word_dist(k)
-    return seconds, components, np.asarray(model.alpha, dtype=float), train.sum() * sweeps / seconds
+    components, prior = tomotopy_topics(model, train.shape[1]), np.asarray(model.alpha, dtype=float)
+    return seconds, components, prior, train.sum() * sweeps / seconds
 
 
 def sklearn_lda(n_components, **settings):
@@ -146,9 +151,8 @@ def race(report, train, test, n_components):
     seconds, components, prior, _ = tomotopy_run(train, n_components, sweeps)
     peers[f"tomotopy {sweeps} sweeps"] = seconds, completion(components, prior, test)
     if n_components < 500:
-        seconds, model = seconds_of(
-            sklearn_lda(n_components, max_iter=60, learning_method="batch").fit, train
-        )
+        sklearn = sklearn_lda(n_components, max_iter=60, learning_method="batch")
+        seconds, model = seconds_of(sklearn.fit, train)
         peers["scikit-learn batch 60 iterations"] = seconds, completion(model, None, test)
         seconds, components, prior = gensim_run(train, n_components)
         peers["gensim 5 passes"] = seconds, completion(components, prior, test)
@@ -162,11 +166,6 @@ def race(report, train, test, n_components):
 
 def draws(report, train, test, n_components):
     """Tokens sampled per second in the document step, by a trained model."""
-    from sktopic._documents._matrices import DocumentReader, canonical_counts
-    from sktopic._inference import GibbsStep
-    from sktopic._kernels.random._rng import position_keys
-    from sktopic._runtime._parallel import Workers
-
     model = OnlineEMLDA(n_components, random_state=0, max_iter=2).fit(train)
     reader = DocumentReader(canonical_counts(train.astype(np.float64)))
     own, peer = [], []
@@ -206,34 +205,16 @@ def one_pass(report, train, test, n_components):
 
 def overhead(report, train, test, n_components):
     """Share of the mini-batch loop outside kernels."""
-    import sktopic._documents._matrices as documents
-    import sktopic._inference._gibbs as gibbs
-    import sktopic._topics._topic_rows as topics
-
-    inside = [0.0]
-
-    def counting(kernel):
-        def run(*arguments, **keywords):
-            seconds, result = seconds_of(kernel, *arguments, **keywords)
-            inside[0] += seconds
-            return result
-
-        return run
-
-    places = [(gibbs, name) for name in ("sweep_documents", "add_sampled_counts")]
-    places += [
-        (topics, "gather_topics"),
-        (documents.kernels, "copy_rows"),
-        (documents.kernels, "number_words"),
-    ]
+    places = [(dense, "sweep_documents"), (dense, "add_cell_counts"), (topics, "gather_topics")]
+    places += [(sparse, "sweep_documents"), (sparse, "add_sampled_counts")]
+    places += [(documents.kernels, name) for name in ("copy_rows", "number_words")]
     model = OnlineEMLDA(n_components, random_state=0, max_iter=1, batch_size=100)
     part = train[:20000].astype(np.float64)
     model.partial_fit(part[:1])
-    with ExitStack() as stack:
-        for module, name in places:
-            stack.enter_context(mock.patch.object(module, name, counting(getattr(module, name))))
+    with timed_in(dict(enumerate(places))) as spent:
         total, _ = seconds_of(model.partial_fit, part)
-    report.line(n_components, "share of time outside kernels", "-", "-", 1 - inside[0] / total, "-")
+    outside = 1 - sum(map(sum, spent.values())) / total
+    report.line(n_components, "share of time outside kernels", "-", "-", outside, "-")
 
 
 def jobs(report, train, test, n_components):
@@ -267,12 +248,6 @@ def memory(report, train, test, _):
 
 def transform(report, train, test, n_components):
     """Documents per second of transform, and the score with each library's own transform."""
-    from sktopic._documents._matrices import canonical_counts
-    from sktopic._documents._sources import MatrixDocuments
-    from sktopic._estimators._plug_in import plug_in_model
-    from sktopic._inference._completion import mean_log_predictive
-    from sktopic._runtime._parallel import Workers
-
     own = OnlineEMLDA(n_components, random_state=0, max_iter=1).fit(train)
     peer = sklearn_lda(n_components, max_iter=1, learning_method="online").fit(train)
     own_seconds, peer_seconds = [], []
@@ -324,11 +299,10 @@ def lda_package_run(train, n_components, sweeps):
     import lda as peer
 
     logging.getLogger("lda").setLevel(logging.WARNING)
-    counts = train.toarray().astype(np.int64)
-    seconds = []
+    counts, seconds = train.toarray().astype(np.int64), []
+    settings = {"alpha": PRIORS["doc_topic_prior"], "eta": PRIORS["topic_word_prior"], "refresh": 10**6}
     for n_iter in (1, 1 + sweeps):
-        priors = {"alpha": PRIORS["doc_topic_prior"], "eta": PRIORS["topic_word_prior"]}
-        model = peer.LDA(n_topics=n_components, n_iter=n_iter, random_state=0, refresh=10**6, **priors)
+        model = peer.LDA(n_topics=n_components, n_iter=n_iter, random_state=0, **settings)
         seconds.append(seconds_of(model.fit, counts)[0])
     return counts.sum() * sweeps / (seconds[1] - seconds[0])
 

@@ -28,7 +28,10 @@ from _study import Study, new_parser, panels
 from cost import copy_rate, measured
 from scipy.stats import norm
 
+from sktopic import lda
+from sktopic._estimators._lane_updates import LaneUpdate
 from sktopic.dask._rounds import GROWTH
+from sktopic.distributed import local_update
 
 TOPICS = (100, 1000, 10_000)
 VOCABULARIES = (100_000, 1_000_000)
@@ -51,11 +54,8 @@ HEAD = [
     "efficiency",
     "tokens of a lane between merges",
     "merges",
-    "GB sent per merge",
-    "GB a worker",
-    "word shards",
-    "hours on one machine",
 ]
+HEAD += ["GB sent per merge", "GB a worker", "word shards", "hours on one machine"]
 COSTS_HEAD = ["what", "value", "unit"]
 ADDED_HEAD = ["method", "topics", "tokens", "words", "share of entries", "MB"]
 BORDER_HEAD = ["words", "topics", "workers", "workers a link", "tokens"]
@@ -81,11 +81,6 @@ class Cluster:
 # What is measured
 
 
-def measure(part, *run):
-    """The row of a run."""
-    return {"token": token, "added": added, "merge": merge, "dask": dask}[part](*run)
-
-
 RUNS = [
     *(("token", "arxiv_0", 0, n_topics) for n_topics in TOPICS),
     *(("token", "drawn", 100_000, n_topics) for n_topics in TOPICS[:2]),
@@ -104,9 +99,6 @@ def token(corpus, n_words, n_topics):
 
 def added(method, n_topics):
     """What a lane adds in rounds of different lengths, after a model has seen two million tokens."""
-    from sktopic import lda
-    from sktopic.distributed import local_update
-
     X, X_next = (sp.csr_array(load(name)[0]).astype(np.float64) for name in ("arxiv_0", "arxiv_1"))
     model = getattr(lda, method)(n_components=n_topics, total_samples=X.shape[0], random_state=0)
     model.partial_fit(X[:26_000])
@@ -127,8 +119,6 @@ def threads():
 
 def merge():
     """Seconds to add an entry to its row, and to copy a byte of rows."""
-    from sktopic._estimators._lane_updates import LaneUpdate
-
     n_words, n_topics = 20_000, 1000
     rows, seconds = np.zeros((n_words, n_topics)), []
     update = LaneUpdate(None, np.arange(n_words), np.ones((n_words, n_topics), dtype=np.float32))
@@ -166,9 +156,8 @@ def dask():
         n_tasks, n_dependent, n_before, n_values = 2000, 20, 200, 8 * 2**20
         before = client.map(str, range(n_before))
         wait(before)
-        seconds["task"] = (
-            timed(lambda i: client.map(nothing, range(i * n_tasks, (i + 1) * n_tasks))) / n_tasks
-        )
+        tasks = timed(lambda i: client.map(nothing, range(i * n_tasks, (i + 1) * n_tasks)))
+        seconds["task"] = tasks / n_tasks
         dependent = timed(lambda i: [client.submit(nothing, before, pure=False) for _ in range(n_dependent)])
         seconds["dependency"] = max(dependent / n_dependent - seconds["task"], 0.0) / n_before
 
@@ -221,22 +210,16 @@ class Costs:
         return self.token(n_words, n_topics) * (undivided + (1 - undivided) / ONE_MACHINE)
 
     def table(self):
-        rows = [
-            [f"a token, {n_words} words, {n_topics} topics", f"{1e9 * seconds:.0f}", "ns"]
-            for (n_words, n_topics), seconds in self._token.items()
-        ]
-        return rows + [
-            *(
-                [f"two threads, {n_topics} topics", f"{faster:.2f}", "times as fast as one"]
-                for n_topics, faster in self._threads.items()
-            ),
-            ["an entry that is merged", f"{1e9 * self.entry:.1f}", "ns"],
-            ["a byte of rows that is copied", f"{1e9 * self.copied:.2f}", "ns"],
-            ["a byte to another process", f"{1e9 * self.byte:.2f}", "ns"],
-            ["a task of the scheduler", f"{1e3 * self.task:.2f}", "ms"],
-            ["a dependency of a task", f"{1e6 * self.dependency:.0f}", "µs"],
-            ["start of a cluster", f"{self.start:.1f}", "s"],
-        ]
+        for (n_words, n_topics), seconds in self._token.items():
+            yield [f"a token, {n_words} words, {n_topics} topics", f"{1e9 * seconds:.0f}", "ns"]
+        for n_topics, faster in self._threads.items():
+            yield [f"two threads, {n_topics} topics", f"{faster:.2f}", "times as fast as one"]
+        yield ["an entry that is merged", f"{1e9 * self.entry:.1f}", "ns"]
+        yield ["a byte of rows that is copied", f"{1e9 * self.copied:.2f}", "ns"]
+        yield ["a byte to another process", f"{1e9 * self.byte:.2f}", "ns"]
+        yield ["a task of the scheduler", f"{1e3 * self.task:.2f}", "ms"]
+        yield ["a dependency of a task", f"{1e6 * self.dependency:.0f}", "µs"]
+        yield ["start of a cluster", f"{self.start:.1f}", "s"]
 
     def added_table(self):
         for row in self._added:
@@ -357,9 +340,8 @@ def pass_over(costs, cluster, n_words, n_topics, tokens, workers, shards, betwee
     growing, repeated = lengths(tokens, workers, between)
     written = 8 * n_words * n_topics
     last = round_of(between if repeated else max(growing))
-    seconds = round_of(np.array(growing)).seconds(costs, cluster).sum() + repeated * last.seconds(
-        costs, cluster
-    )
+    seconds = round_of(np.array(growing)).seconds(costs, cluster).sum()
+    seconds += repeated * last.seconds(costs, cluster)
     merges = len(growing) + repeated
     seconds += merges / FILES_EVERY * written / shards / cluster.bandwidth
     seconds += costs.start + written / cluster.bandwidth  # to the client, at the end
@@ -461,17 +443,13 @@ def plans(costs, cluster):
         if plan is None:
             yield [*case, "too much memory", *["-"] * 6, alone]
             continue
-        yield [
-            *case,
+        cells = [
             f"{plan.seconds / 3600:.3g}",
             f"{plan.efficiency:.2f}",
             f"{plan.between:.2g}",
             f"{plan.merges:.0f}",
-            f"{plan.sent / 1e9:.3g}",
-            f"{plan.memory / 1e9:.3g}",
-            plan.shards,
-            alone,
         ]
+        yield [*case, *cells, f"{plan.sent / 1e9:.3g}", f"{plan.memory / 1e9:.3g}", plan.shards, alone]
 
 
 def borders(costs, cluster):
@@ -481,9 +459,8 @@ def borders(costs, cluster):
 
 
 def simulations(costs, cluster):
-    for n_words, n_topics, workers, tokens in product(
-        VOCABULARIES[:1], TOPICS[:2], (8, 32, 128), (10**5, 10**6, 10**7)
-    ):
+    sizes = (8, 32, 128), (10**5, 10**6, 10**7)
+    for n_words, n_topics, workers, tokens in product(VOCABULARIES[:1], TOPICS[:2], *sizes):
         a_round = Round.of(costs, n_words, n_topics, workers, min(workers, 32), tokens)
         predicted = a_round.seconds(costs, cluster)
         simulated = simulate(a_round, costs, cluster, 2, 0) / 2
@@ -519,9 +496,7 @@ def draw(study, cluster):
                 shares.append(max(r.work / r.seconds(costs, network) for r in rounds))
             label = f"{n_topics:,} topics, {shared} worker{'s' * (shared > 1)} a link"
             axes[titles[0]].semilogx(BETWEEN, shares, style, color=f"C{TOPICS.index(n_topics)}", label=label)
-    axes[titles[0]].set_xlabel("tokens of a lane between merges")
-    axes[titles[0]].set_xlim(1e4, 1e9)
-    axes[titles[0]].set_ylim(0, 1)
+    axes[titles[0]].set(xlabel="tokens of a lane between merges", xlim=(1e4, 1e9), ylim=(0, 1))
     axes[titles[0]].axhline(TARGET, color="grey", linewidth=0.6)
     tokens = np.geomspace(1e7, 1e11, 33)
     for i, workers in enumerate(WORKERS):
@@ -529,8 +504,7 @@ def draw(study, cluster):
         axes[titles[1]].loglog(tokens, hours, color=f"C{3 + i}", label=f"{workers} workers")
     alone = tokens * costs.one_machine(100_000, 1000) / 3600
     axes[titles[1]].loglog(tokens, alone, "k:", label=f"one machine, {ONE_MACHINE} cores")
-    axes[titles[1]].set_xlabel("tokens")
-    axes[titles[1]].set_ylabel("hours")
+    axes[titles[1]].set(xlabel="tokens", ylabel="hours")
     for axis in axes.values():
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False)
     figure.savefig(study.path(".png"), dpi=100)
@@ -542,7 +516,7 @@ def main():
     parser.add_argument("--latency", type=float, default=1e-3, help="of a message, in seconds (0.001)")
     arguments = parser.parse_args()
     study = Study("scale_plan", arguments)
-    study.measure(measure, RUNS)
+    study.measure({"token": token, "added": added, "merge": merge, "dask": dask}, RUNS)
     cluster = Cluster(link=arguments.gbits * 1e9 / 8, latency=arguments.latency)
     write_costs(study)
     write_plans(study, cluster)

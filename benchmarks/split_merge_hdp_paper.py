@@ -20,20 +20,28 @@ only. Batch inference ends when its bound has risen by less than BOUND_RISE whil
 A run of nips or arxiv ends after SECONDS of processor time if not before.
 
 Scores are document completion of at most 500 test documents. Times are processor time of training in one
-thread, without scoring. Intervals are of 95 percent over seeds (Student's t); a claim is confirmed or refuted
-if zero is outside of its interval, and else undecided.
+thread, without scoring. Intervals are of 95 percent over seeds (Student's t).
 """
 
-import time
 from collections import Counter
-from contextlib import ExitStack
+from functools import partial
 from itertools import product
-from unittest import mock
 
 import numpy as np
 import scipy.sparse as sp
 from _corpora import N_TEST, load
-from _study import Study, finish, interval, new_parser, note_seeds, panels, seconds_of, shown, styles
+from _study import (
+    Study,
+    finish,
+    interval,
+    new_parser,
+    note_seeds,
+    panels,
+    seconds_of,
+    shown,
+    styles,
+    timed_in,
+)
 from _traces import SEED, Trace, completion, trace_of, trace_of_sweeps, traced
 from scipy.optimize import minimize
 from scipy.special import digamma, expit, gammaln, logit
@@ -80,29 +88,12 @@ METHODS = {
     "CGS": (hdp.CollapsedGibbsHDP, {"split_merge": False, "evaluate_every": 0}),
 }
 # Those of figure 2, and ours.
-NIPS_RUNS = (
-    ("oHDP-SM, paper", 100),
-    ("oHDP", 300),
-    ("oHDP", 1000),
-    ("oHDP-SM, paper", 300),
-    ("bHDP", 300),
-    ("CGS", 300),
-    ("oHDP-SM", 100),
-    ("oHDP-CRF", 300),
-    ("HybridHDP", 300),
-    ("bHDP", 1000),
-)
-ARXIV_RUNS = (
-    ("oHDP-SM, paper", 200),
-    ("oHDP", 300),
-    ("oHDP", 500),
-    ("oHDP-SM", 200),
-    ("oHDP-CRF", 300),
-    ("HybridHDP", 300),
-    ("bHDP", 300),
-    ("CGS", 300),
-)
-RUNS_ON_TEXT = {"nips": NIPS_RUNS, "long": (("oHDP-SM, paper", 100),), "arxiv": ARXIV_RUNS}
+SM = "oHDP-SM, paper"
+NIPS_RUNS = ((SM, 100), ("oHDP", 300), ("oHDP", 1000), (SM, 300), ("bHDP", 300))
+NIPS_RUNS += (("CGS", 300), ("oHDP-SM", 100), ("oHDP-CRF", 300), ("HybridHDP", 300), ("bHDP", 1000))
+ARXIV_RUNS = ((SM, 200), ("oHDP", 300), ("oHDP", 500), ("oHDP-SM", 200), ("oHDP-CRF", 300))
+ARXIV_RUNS += (("HybridHDP", 300), ("bHDP", 300), ("CGS", 300))
+RUNS_ON_TEXT = {"nips": NIPS_RUNS, "long": ((SM, 100),), "arxiv": ARXIV_RUNS}
 BATCH_METHODS = ("bHDP", "CGS")
 PARAMETERS = ("topic_concentration", "doc_concentration", "topic_word_prior")
 STEP_ITERATIONS = 20
@@ -118,13 +109,8 @@ def note(trace, model, test, **more):
     batch = isinstance(model, hdp.CollapsedGibbsHDP)
     seen = model.n_samples_seen_ * (model.n_iter_ if batch else 1)
     parameters = {name: float(value) for name in PARAMETERS if (value := getattr(model, f"{name}_", None))}
-    trace.note(
-        lambda: completion(model, test),
-        topics=int(model.n_components_),
-        documents=int(seen),
-        **parameters,
-        **more,
-    )
+    more |= {"topics": int(model.n_components_), "documents": int(seen), **parameters}
+    trace.note(lambda: completion(model, test), **more)
 
 
 def noting_bound(train):
@@ -140,11 +126,6 @@ def noting_bound(train):
 
 
 # The runs.
-
-
-def measure(part, *run):
-    """The row of a run."""
-    return PARTS[part](*run)
 
 
 def measure_bars(method, n_components, seed):
@@ -175,10 +156,6 @@ def measure_nips(method, n_components, seed, seconds=SECONDS["nips"]):
     return {"trace": whole_trace(method, n_components, seed, train, test, seconds)}
 
 
-def measure_long(method, n_components, seed):
-    return measure_nips(method, n_components, seed, np.inf)
-
-
 def measure_arxiv(method, n_components, seed):
     train, test = documents_of(ARXIV_FILES[0])
     if method in BATCH_METHODS:
@@ -198,13 +175,8 @@ def measure_arxiv(method, n_components, seed):
 def measure_bound(corpus, eta, moves, n_components):
     """The bound of the training documents, and the score of the others."""
     train, test = documents_of(corpus)
-    model = hdp.DirectAssignmentHDP(
-        n_components,
-        split_merge=moves,
-        topic_word_prior=eta,
-        max_iter=BOUND_PASSES,
-        random_state=SEED,
-    ).fit(train)
+    settings = {"split_merge": moves, "topic_word_prior": eta, "max_iter": BOUND_PASSES, "random_state": SEED}
+    model = hdp.DirectAssignmentHDP(n_components, **settings).fit(train)
     bound = model.elbo(train) / train.sum()
     return {"bound": bound, "score": completion(model, test), "topics": int(model.n_components_)}
 
@@ -213,51 +185,19 @@ def measure_moves(n_components, max_iter):
     """Processor time of training with two threads, and the share of it that moves take."""
     train, _ = documents_of("nips1740")
     model = hdp.DirectAssignmentHDP(n_components, max_iter=max_iter, n_jobs=2, random_state=SEED)
-    with Clock(MOVING) as clock:
-        seconds, _ = seconds_of(lambda: model.fit(train))
-    return {
-        "processor": round(seconds, 2),
-        "share": round(clock.seconds / seconds, 3),
-        "passes": int(model.n_iter_),
-        "topics": int(model.n_components_),
-    }
+    with timed_in(MOVING) as spent:
+        seconds, _ = seconds_of(model.fit, train)
+    share = round(sum(map(sum, spent.values())) / seconds, 3)
+    counted = {"passes": int(model.n_iter_), "topics": int(model.n_components_)}
+    return {"processor": round(seconds, 2), "share": share, **counted}
 
 
 # What moves topics and their weights; none of it calls another.
-MOVING = (
-    *((BatchMoves, name) for name in ("merge", "propose_splits", "split")),
-    *((FinalMoves, name) for name in ("add", "make")),
-    (_direct_assignment_method, "fit_weights"),
-)
-
-
-class Clock:
-    """Adds up the processor time of some functions (place, name), as long as it is entered.
-
-    No other thread computes meanwhile but those that they use.
-    """
-
-    def __init__(self, functions):
-        self.seconds, self._functions, self._patches = 0.0, functions, ExitStack()
-
-    def __enter__(self):
-        for place, name in self._functions:
-            timed = self._timed(getattr(place, name))
-            self._patches.enter_context(mock.patch.object(place, name, timed))
-        return self
-
-    def __exit__(self, *_):
-        self._patches.close()
-
-    def _timed(self, function):
-        def run(*arguments, **keywords):
-            start = time.process_time()
-            try:
-                return function(*arguments, **keywords)
-            finally:
-                self.seconds += time.process_time() - start
-
-        return run
+MOVING = {
+    **{name: (BatchMoves, name) for name in ("merge", "propose_splits", "split")},
+    **{name: (FinalMoves, name) for name in ("add", "make")},
+    "fit_weights": (_direct_assignment_method, "fit_weights"),
+}
 
 
 def measure_steps(corpus, n_components):
@@ -272,9 +212,8 @@ def measure_steps(corpus, n_components):
     with Workers(1) as workers:
         for first in range(0, min(1000, train.shape[0]), 200):
             batch = reader.batch(np.arange(first, min(first + 200, train.shape[0])))
-            times.append(
-                compare_steps(step, batch, topics.gather(batch.words, prior, workers), prior, workers)
-            )
+            gathered = topics.gather(batch.words, prior, workers)
+            times.append(compare_steps(step, batch, gathered, prior, workers))
     ours, dense, sparse = np.median(times, axis=0)
     return {"ours": ours, "dense": dense, "sparse": sparse}
 
@@ -372,7 +311,7 @@ def sparse_sums(batch):
 PARTS = {
     "bars": measure_bars,
     "nips": measure_nips,
-    "long": measure_long,
+    "long": partial(measure_nips, seconds=np.inf),
     "arxiv": measure_arxiv,
     "bound": measure_bound,
     "moves": measure_moves,
@@ -443,9 +382,8 @@ def draw_figure(study):
         across = {"xlabel": f"{clock} {'of training' if corpus in SECONDS else 'seen'}", "xscale": scale}
         axes[f"{corpus}: score"].set(**across, ylabel="nats per hidden word", ylim=(low, top))
         axes[f"{corpus}: topics"].set(**across, ylabel="topics in use", yscale="log")
-        axes[f"{corpus}: score by topics"].set(
-            xlabel="topics in use", ylabel="nats per hidden word", xscale="log", ylim=(low, top)
-        )
+        axis = axes[f"{corpus}: score by topics"]
+        axis.set(xlabel="topics in use", ylabel="nats per hidden word", xscale="log", ylim=(low, top))
     finish(figure, study.path("_paper.png"), 7)
 
 
@@ -458,9 +396,8 @@ def common_grid(traces, clock):
 
 def on_grid(traces, name, grid, clock):
     """The values of traces (n_traces, n_places), between notes by straight lines."""
-    return np.array(
-        [np.interp(grid, [row[clock] for row in trace], [row[name] for row in trace]) for trace in traces]
-    )
+    series = ([[row[each] for row in trace] for each in (clock, name)] for trace in traces)
+    return np.array([np.interp(grid, *each) for each in series])
 
 
 FIGURE = ("bars", "nips", "long", "arxiv")
@@ -499,68 +436,6 @@ def write_ends(study, part):
     study.write(part, head, table)
 
 
-# Claims: what should be above what, (method, topics) each, or above zero; and in which respect.
-CLAIMS = {
-    "moves lead to better predictions than more topics do": [
-        ("nips", "score", ("oHDP-SM, paper", 300), ("oHDP", 300)),
-        ("nips", "score", ("oHDP-SM, paper", 300), ("oHDP", 1000)),
-        ("nips", "score", ("oHDP-SM, paper", 100), ("oHDP", 1000)),
-        ("nips", "score", ("oHDP-SM, paper", 300), ("bHDP", 300)),
-        ("nips", "score", ("oHDP-SM, paper", 300), ("bHDP", 1000)),
-    ],
-    "with moves the model goes on improving": [
-        ("long", "late rise", ("oHDP-SM, paper", 100), None),
-        ("nips", "late rise", ("oHDP-SM, paper", 300), ("oHDP", 300)),
-        ("nips", "late rise", ("oHDP-SM, paper", 100), ("oHDP", 1000)),
-        ("arxiv", "late rise", ("oHDP-SM, paper", 200), ("oHDP", 500)),
-    ],
-    "oHDP-CRF does worse than all of these on few documents": [
-        ("nips", "score", (name, n), ("oHDP-CRF", 300)) for name, n in (("oHDP", 300), ("bHDP", 300))
-    ],
-    "collapsed Gibbs sampling does worse than all of these": [
-        ("nips", "score", (name, n), ("CGS", 300)) for name, n in (("oHDP-SM, paper", 300), ("bHDP", 300))
-    ],
-    "on a long stream moves predict better than a fixed truncation": [
-        ("arxiv", "score", ("oHDP-SM, paper", 200), ("oHDP", n)) for n in (300, 500)
-    ],
-    "a fixed truncation overfits, moves do not": [
-        ("arxiv", "end less best", ("oHDP-SM, paper", 200), ("oHDP", 500)),
-    ],
-}
-
-
-def respect(name, trace):
-    """A number of a trace: its last score, what that gained in the second half of the time, or lost since
-    the best."""
-    end = trace[-1]["score"]
-    if name == "score":
-        return end
-    if name == "end less best":
-        return end - max(row["score"] for row in trace)
-    half = trace[-1]["seconds"] / 2
-    return end - np.interp(half, [row["seconds"] for row in trace], [row["score"] for row in trace])
-
-
-def write_claims(study):
-    """Each claim with the interval of its differences and a verdict."""
-    table = []
-    for claim, trials in CLAIMS.items():
-        for corpus, name, above, below in trials:
-            rows = dict(found(study.cache, corpus))
-            numbers = {run: respect(name, row["trace"]) for run, row in rows.items()}
-            zeros = {run: 0.0 for run in numbers} if below is None else numbers
-            pairs = [((*above, seed), (*(below or above), seed)) for seed in SEEDS]
-            gaps = [numbers[one] - zeros[other] for one, other in pairs if {one, other} <= numbers.keys()]
-            if gaps:
-                mean, low, high = interval(gaps)
-                verdict = "confirmed" if low > 0 else "refuted" if high < 0 else "undecided"
-                compared = [f"{run[0]}, {run[1]}" if run else "zero" for run in (above, below)]
-                cells = shown((mean, low, high), "+.4f")
-                table.append([claim, corpus, name, *compared, len(gaps), *cells, verdict])
-    head = ["claim", "corpus", "of what", "of", "less that of", "seeds", "difference"]
-    study.write("claims", [*head, "95 percent interval from", "to", "verdict"], table)
-
-
 def write_small(study):
     table = []
     for (corpus, eta, with_moves, n), row in found(study.cache, "bound"):
@@ -592,13 +467,11 @@ def write_texts(study):
     parts = [part for part in RUNS_ON_TEXT if found(study.cache, part)]
     for part in parts:
         write_ends(study, part)
-    if parts:
-        write_claims(study)
 
 
 def main():
     study = Study("split_merge_hdp", new_parser(__doc__, runs=True).parse_args())
-    study.measure(measure, [run for part in PARTS for run in runs_of(part)])
+    study.measure(PARTS, [run for part in PARTS for run in runs_of(part)])
     for write in (draw_figure, write_bars, write_small, write_texts):
         write(study)
 

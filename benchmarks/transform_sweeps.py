@@ -17,21 +17,15 @@ import numpy as np
 from _corpora import load
 from _study import Study, interval, new_parser, shown
 
+from sktopic.lda import OnlineEMLDA
+
 CORPORA = ("arxiv_0", "kos", "20news")
 DEFAULTS = (4, 6)
 # (transform_burn_in, transform_sweeps), ascending.
 SETTINGS = sorted([*product((0, 2, 3, 4), (1, 2, 4, 6)), (4, 5), (3, 7), (2, 8), (10, 20)])
 N_PARTS, N_AT_ONCE, N_ROUNDS, SEEDS = 20, 1000, 12, range(3)
-HEAD = [
-    "corpus",
-    "transform_burn_in",
-    "transform_sweeps",
-    "documents/s",
-    "times as fast as the defaults",
-    "score less that of the defaults",
-    "95 percent interval from",
-    "to",
-]
+HEAD = ["corpus", "transform_burn_in", "transform_sweeps", "documents/s", "times as fast as the defaults"]
+HEAD += ["score less that of the defaults", "95 percent interval from", "to"]
 
 
 def part_scores(model, X):
@@ -52,8 +46,6 @@ def seconds_of_rounds(models, X, n_rounds, rng):
 
 def measure(corpus, seed):
     """The row of a run: scores of parts and seconds a document, by setting."""
-    from sktopic.lda import OnlineEMLDA
-
     X, X_test, _ = load(corpus)
     model = OnlineEMLDA(n_components=100, n_jobs=1, random_state=seed).fit(X)
     models = [

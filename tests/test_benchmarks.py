@@ -36,10 +36,9 @@ def versions(script, monkeypatch):
     """Of the results of two estimators."""
     module = script("_versions")
     monkeypatch.setattr(module, "VERSIONS", {"NewLDA": 2})
-    monkeypatch.setattr(module, "ESTIMATORS", {"some": {"new": ("NewLDA",), None: ("OldLDA", "NewLDA")}})
-    monkeypatch.setattr(
-        module, "COLUMNS", {"some": "model options seed", "parts": {"a": "seed", None: "n seed"}}
-    )
+    some = {"columns": "model options seed", "estimators": {"new": ["NewLDA"], "none": ["OldLDA", "NewLDA"]}}
+    parts = {"columns": {"a": "seed", "other": "n seed"}}
+    monkeypatch.setattr(module, "STUDIES", {"some": some, "parts": parts})
     return module
 
 
@@ -56,7 +55,7 @@ def test_runs_name_their_estimators_or_the_study_does(versions):
         ("4 workers",): {"OldLDA", "NewLDA"},
     }
     assert {run: versions.estimators_of("some", run) for run in found} == found
-    assert versions.estimators_of("other", ("new LDA", 3)) == set()
+    assert versions.estimators_of("parts", ("new LDA", 3)) == set()
 
 
 def test_columns_depend_on_the_part_where_a_study_has_several(versions):
