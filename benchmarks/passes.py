@@ -11,16 +11,18 @@ topic is empty if it has less than a tenth of the tokens of the mean one. Choice
 training documents.
 """
 
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import product
+from unittest.mock import patch
 
 import numpy as np
 from _corpora import N_TEST, load
 from _study import Study, finish, interval, new_parser, panels, seconds_of, shown, styles
 from _traces import fit_and_score
 
-from sktopic.hdp import CollapsedGibbsHDP, HybridHDP
-from sktopic.lda import OnlineCVB0LDA, OnlineEMLDA, OnlineVariationalLDA
+from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, _hybrid_topics
+from sktopic.lda import OnlineCVB0LDA, OnlineEMLDA, OnlineVariationalLDA, _minibatch_method
 from sktopic.metrics import coherence, document_completion, topic_diversity
 from sktopic.seeding import document_components
 
@@ -35,21 +37,19 @@ ROOTS = *(("HybridHDP", version) for version in VERSIONS[1:]), (CHAIN, "")
 MEASURES = ("score", "NPMI", "diversity", "empty topics")
 
 
-def of_version(kind, version):
-    """A class of models as they were."""
+@contextmanager
+def of_version(version):
+    """Let models train as they did."""
 
-    class Model(kind):
-        def _gathered(self, topics, batch, prior, update, workers):
-            if version == "before":
-                return topics.gather(batch.words, prior, workers)
-            return super()._gathered(topics, batch, prior, update, workers)
+    def gathered(topics, batch, prior, state, update, workers):
+        return topics.gather(batch.words, prior, workers)
 
-        def _learns_root(self, update):
-            return version != "after" or super()._learns_root(update)
-
-        __init__ = kind.__init__
-
-    return Model
+    with ExitStack() as stack:
+        for module in (_minibatch_method, _hybrid_topics) if version == "before" else ():
+            stack.enter_context(patch.object(module, "gathered_topics", gathered))
+        if version != "after":
+            stack.enter_context(patch.object(_hybrid_topics.HybridTopics, "_learns_root", lambda *_: True))
+        yield
 
 
 def documents_of(corpus, seed):
@@ -59,8 +59,9 @@ def documents_of(corpus, seed):
 
 def measure_passes(corpus, method, n_components, seed, version):
     train, test = documents_of(corpus, seed)
-    model = of_version(METHODS[method], version)(n_components, random_state=seed)
-    scores, seconds = zip(*fit_and_score(model, train, partial(document_completion, X=test), PASSES))
+    model, score = METHODS[method](n_components, random_state=seed), partial(document_completion, X=test)
+    with of_version(version):
+        scores, seconds = zip(*fit_and_score(model, train, score, PASSES))
     at = [round(each, 2) for each in seconds]
     return {"scores": [round(score, 4) for score in scores], "at": at, "seconds": seconds[-1]}
 
@@ -81,8 +82,9 @@ def measure_root(corpus, model, version, seed):
     if model == CHAIN:
         fitted = CollapsedGibbsHDP(100, max_iter=CHAIN_SWEEPS, evaluate_every=0, random_state=seed)
     else:
-        fitted = of_version(HybridHDP, version)(100, max_iter=30, random_state=seed)
-    seconds, _ = seconds_of(fitted.fit, train)
+        fitted = HybridHDP(100, max_iter=30, random_state=seed)
+    with of_version(version or "after"):
+        seconds, _ = seconds_of(fitted.fit, train)
     shares = fitted.doc_topic_prior_ / fitted.doc_topic_prior_.sum()
     amount = np.exp(-(shares * np.log(shares)).sum())
     values = fitted.topic_concentration_, fitted.doc_concentration_, fitted.n_components_, amount
