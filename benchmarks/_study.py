@@ -29,14 +29,14 @@ DECILES = ("3rd decile", "7th decile")
 ONE_SEED = ", one seed"
 
 
-def new_parser(text, runs=False):
-    """The command line of a study; runs: of one that keeps its runs."""
+def new_parser(text, runs=False, jobs=None):
+    """The command line of a study; runs: of one that keeps runs, which jobs processes measure (all cores)."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     target = parser.add_mutually_exclusive_group()
     target.add_argument("--update", action="store_true", help="write doc/benchmarks and benchmarks/runs")
     target.add_argument("--output", type=Path, default=OUTPUT, metavar="DIR", help="write there")
     if runs:
-        parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+        parser.add_argument("--jobs", type=int, default=jobs or os.cpu_count(), help="processes")
         parser.add_argument("--draw-only", action="store_true", help="measure nothing")
         parser.add_argument(
             "--only", nargs="+", metavar="COLUMN=VALUE", default=[], help="measure runs that have these"

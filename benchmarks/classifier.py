@@ -122,7 +122,7 @@ def write_table(study):
 
 
 def main():
-    study = Study("classifier", new_parser(__doc__, runs=True).parse_args())
+    study = Study("classifier", new_parser(__doc__, runs=True, jobs=1).parse_args())
     seeds = {name: range(1 if name in SEEDLESS else N_SEEDS) for name in FEATURES}
     study.measure(measure, [(name, seed) for name in FEATURES for seed in seeds[name]])
     write_table(study)

@@ -185,7 +185,7 @@ def measure(estimator, n_components, max_iter, parameter, value, corpus, given):
 
 
 def main():
-    study = Study("defaults", new_parser(__doc__, runs=True).parse_args())
+    study = Study("defaults", new_parser(__doc__, runs=True, jobs=1).parse_args())
     for estimator in STUDIES:
         runs = runs_of(estimator)
         study.measure(measure, runs, lambda run, runs=runs: (runs[run],))

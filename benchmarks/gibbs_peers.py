@@ -1,6 +1,6 @@
 """Gibbs samplers of other libraries, on planted cells and on text, and criteria for the number of topics.
 
-    python benchmarks/gibbs_peers.py --jobs 1
+    python benchmarks/gibbs_peers.py
 
 cells   Planted accessible peaks: 1000 cells, 10 topics, counts set to one. The samplers that pycisTopic runs
         (lda, tomotopy; RustMallet has that of MALLET) with its settings, priors 50 / K and 0.1 and 150
@@ -189,7 +189,7 @@ def write_tables(study):
 
 
 def main():
-    study = Study("gibbs_peers", new_parser(__doc__, runs=True).parse_args())
+    study = Study("gibbs_peers", new_parser(__doc__, runs=True, jobs=1).parse_args())
     study.measure(measure, [run for part in HEADS for run in runs_of(part)])
     write_tables(study)
 

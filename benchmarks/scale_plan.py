@@ -511,7 +511,7 @@ def draw(study, cluster):
 
 
 def main():
-    parser = new_parser(__doc__, runs=True)
+    parser = new_parser(__doc__, runs=True, jobs=1)
     parser.add_argument("--gbits", type=float, default=10.0, help="of a link, per second (10)")
     parser.add_argument("--latency", type=float, default=1e-3, help="of a message, in seconds (0.001)")
     arguments = parser.parse_args()

@@ -1,6 +1,6 @@
 """What fewer Gibbs sweeps in transform cost in score and gain in speed.
 
-    python benchmarks/transform_sweeps.py --jobs 1
+    python benchmarks/transform_sweeps.py
 
 OnlineEMLDA with 100 topics and its defaults, fitted once for each seed; then transform and score of the test
 documents with other transform_burn_in and transform_sweeps. Settings run in turn on the same documents, in a
@@ -78,7 +78,7 @@ def write_table(study):
 
 
 def main():
-    study = Study("transform_sweeps", new_parser(__doc__, runs=True).parse_args())
+    study = Study("transform_sweeps", new_parser(__doc__, runs=True, jobs=1).parse_args())
     study.measure(measure, list(product(CORPORA, SEEDS)))
     write_table(study)
 
