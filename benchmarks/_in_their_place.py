@@ -118,7 +118,6 @@ class Topics:
 
 
 def lda_model(theirs, ours, mapped):
-    """gensim's LdaModel."""
     from gensim.utils import is_corpus
 
     class WrongShape(ValueError, AssertionError):
@@ -139,18 +138,16 @@ def lda_model(theirs, ours, mapped):
                 eta = 1 / num_topics
             if np.ndim(eta) == 1:
                 eta = np.tile(eta, (num_topics, 1))
+            steps = {"prior_update": "gradient", "learning_decay": decay, "learning_offset": offset}
+            steps |= {
+                "doc_topic_prior": alpha,
+                "topic_word_prior": eta,
+                "batch_size": chunksize,
+                "shuffle": False,
+            }
+            passes_ = {"max_doc_update_iter": max(iterations, 1), "max_iter": max(passes, 1)}
             estimator = sktopic.OnlineVariationalLDA(
-                num_topics,
-                doc_topic_prior=alpha,
-                prior_update="gradient",
-                topic_word_prior=eta,
-                learning_decay=decay,
-                learning_offset=offset,
-                batch_size=chunksize,
-                max_doc_update_iter=max(iterations, 1),
-                max_iter=max(passes, 1),
-                shuffle=False,
-                random_state=random_state,
+                num_topics, **steps, **passes_, random_state=random_state
             )
             self.state = SimpleNamespace(estimator=estimator, numdocs=0)
             if corpus is not None and passes:
@@ -221,9 +218,8 @@ def lda_model(theirs, ours, mapped):
             return [(k, p) for k, p in enumerate(column) if p >= minimum_probability]
 
         def top_topics(self, corpus, topn=10):
-            each = coherence(
-                self.estimator, self._matrix(corpus), measure="u_mass", n_words=topn, per_topic=True
-            )
+            settings = {"measure": "u_mass", "n_words": topn, "per_topic": True}
+            each = coherence(self.estimator, self._matrix(corpus), **settings)
             topics = [[(p, word) for word, p in self.show_topic(k, topn)] for k in range(len(each))]
             return sorted(zip(topics, map(float, each)), key=lambda pair: -pair[1])
 
@@ -241,13 +237,7 @@ def lda_model(theirs, ours, mapped):
     return LdaModel
 
 
-def lda_multicore(theirs, ours, mapped):
-    return lda_model(theirs, ours, mapped)
-
-
 def hdp_model(theirs, ours, mapped):
-    """gensim's HdpModel."""
-
     class HdpModel(Topics):
         def __init__(self, corpus, id2word, random_state=None):
             self.id2word = id2word
@@ -303,20 +293,18 @@ def coherence_model(theirs, ours, mapped):
 
 
 def lda_class(theirs, ours, mapped):
-    """lda's LDA."""
-
     class LDA:
         def __init__(self, n_topics, n_iter=2000, alpha=0.1, eta=0.01, random_state=None, refresh=10):
             self.random_state = random_state
-            self.estimator = sktopic.CollapsedGibbsLDA(
-                n_topics,
-                doc_topic_prior=alpha,
-                topic_word_prior=eta,
-                max_iter=n_iter,
-                n_draws=1,
-                evaluate_every=min(refresh, max(n_iter, 1)),
-                random_state=random_state,
-            )
+            every = min(refresh, max(n_iter, 1))
+            settings = {
+                "max_iter": n_iter,
+                "n_draws": 1,
+                "evaluate_every": every,
+                "random_state": random_state,
+            }
+            priors = {"doc_topic_prior": alpha, "topic_word_prior": eta}
+            self.estimator = sktopic.CollapsedGibbsLDA(n_topics, **priors, **settings)
 
         def fit(self, X):
             self.fit_transform(X)
@@ -347,7 +335,7 @@ PLACES = {
     ],
     "gensim": [
         ("gensim.models.ldamodel", "LdaModel", lda_model),
-        ("gensim.models.ldamulticore", "LdaMulticore", lda_multicore),
+        ("gensim.models.ldamulticore", "LdaMulticore", lda_model),
         ("gensim.models.hdpmodel", "HdpModel", hdp_model),
         ("gensim.models.coherencemodel", "CoherenceModel", coherence_model),
     ],

@@ -7,14 +7,18 @@ import json
 import os
 import platform
 import re
+import resource
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import ExitStack, contextmanager
+from multiprocessing import get_context
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import sklearn
 from _results import CORPUS_NAMES, MAIN, MEASURED_ON, PUBLISHED, read_tables, write_tables
-from _versions import version_of
+from _versions import columns_of_run, frozen, run_of, version_of
 from scipy.stats import t
 
 import sktopic
@@ -26,22 +30,18 @@ DECILES = ("3rd decile", "7th decile")
 ONE_SEED = ", one seed"
 
 
-def new_parser(text, long=False):
-    """The command line that all studies have; long: of those that measure for hours."""
+def new_parser(text, runs=False, jobs=None):
+    """The command line of a study; runs: of one that keeps runs, which jobs processes measure (all cores)."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     target = parser.add_mutually_exclusive_group()
-    target.add_argument(
-        "--update",
-        action="store_true",
-        help="write the published results: doc/benchmarks, with the runs in benchmarks/runs",
-    )
-    target.add_argument(
-        "--output", type=Path, default=OUTPUT, metavar="DIR", help="write there (benchmarks/output)"
-    )
-    if long:
-        target.add_argument("--short", action="store_true", help="some minutes, to see that all works")
-        parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
-        parser.add_argument("--draw-only", action="store_true", help="use the runs that there are")
+    target.add_argument("--update", action="store_true", help="write doc/benchmarks and benchmarks/runs")
+    target.add_argument("--output", type=Path, default=OUTPUT, metavar="DIR", help="write there")
+    if runs:
+        parser.add_argument("--jobs", type=int, default=jobs or os.cpu_count(), help="processes")
+        parser.add_argument("--draw-only", action="store_true", help="measure nothing")
+        parser.add_argument(
+            "--only", nargs="+", metavar="COLUMN=VALUE", default=[], help="measure runs that have these"
+        )
     return parser
 
 
@@ -49,21 +49,42 @@ class Study:
     """Where the results of a study go: NAME.csv and NAME_*.svg in one folder, its runs in NAME_runs.jsonl."""
 
     def __init__(self, name, arguments):
-        self.short = getattr(arguments, "short", False)
         self.folder = PUBLISHED if arguments.update else arguments.output
-        if self.short:
-            self.folder = self.folder / "short"
-        self.name = name
+        self.name, self._arguments = name, arguments
         self.cache = Cache((RUNS if arguments.update else self.folder) / f"{name}_runs.jsonl")
 
-    def known_runs(self):
-        """The cache, by which the times of other runs are estimated."""
-        if not self.cache.rows:
-            raise SystemExit("There are no runs to estimate by. With --update there are the published ones.")
-        return self.cache
+    def measure(self, function, runs, more=lambda run: (), needs=()):
+        """Add the rows that function(*run, *more(run)) returns, in processes; or functions by part.
+
+        Runs are measured that have no row of the present versions, or one without a field of needs.
+        """
+        only, todo = {}, {}
+        for name, _, value in (each.partition("=") for each in self._arguments.only):
+            only.setdefault(name, []).append(value)
+        for run in () if self._arguments.draw_only else runs:
+            columns, key = columns_of_run(self.name, run), frozen(run)
+            wanted = all(str(columns.get(name)) in values for name, values in only.items())
+            if wanted and not (run in self.cache and self.cache.rows[key].keys() >= set(needs)):
+                todo[key] = run
+        if not todo:
+            return
+        self.sign()
+        start = time.perf_counter()
+        with ProcessPoolExecutor(self._arguments.jobs, initializer=one_thread) as executor:
+            futures = {}
+            for run in todo.values():
+                of = (function[run[0]], *run[1:]) if isinstance(function, dict) else (function, *run)
+                futures[executor.submit(timed_row, *of, *more(run))] = run
+            try:
+                for done, future in enumerate(as_completed(futures), 1):
+                    self.cache.add(futures[future], future.result())
+                    minutes = (time.perf_counter() - start) / done * (len(todo) - done) / 60
+                    print(f"{done} of {len(todo)}, {minutes:.0f} min left:", futures[future], flush=True)
+            finally:
+                executor.shutdown(cancel_futures=True)
 
     def path(self, rest):
-        """Of a file that is going to be written."""
+        """The path of a file that is written."""
         self.folder.mkdir(parents=True, exist_ok=True)
         return self.folder / f"{self.name}{rest}"
 
@@ -106,27 +127,40 @@ def without_date(line):
 
 
 class Cache:
-    """Rows by the key of their run, in a file with one line each.
+    """The runs of a study, in a file with a line each.
 
-    rows : dict of all, for tables. `run in cache` says whether a run has been measured with the present
-        versions of its estimators; rows of older ones are shown until they are measured again.
+    rows : run -> row. A run is a tuple of the columns that studies.toml names; its row has them by name.
+        `run in cache` says whether a run has been measured with the present versions of its estimators; those
+        of older ones are shown until they are measured again.
     """
 
     def __init__(self, path):
         self._path, self._study, self.rows = path, path.name.removesuffix("_runs.jsonl"), {}
         *lines, rest = path.read_text().split("\n") if path.exists() else [""]
         for row in map(json.loads, lines):
-            self.rows[row["run"]] = row
+            self.rows[run_of(self._study, row)] = row
         self._clean = not rest  # otherwise half a line, that a killed run has left
 
-    def __contains__(self, run):
-        return run in self.rows and self.rows[run].get("version") == version_of(self._study, run)
+    def get(self, *run):
+        return self.rows.get(frozen(run))
 
-    def add(self, row):
+    def found(self, runs):
+        """The rows of runs that have been measured."""
+        return [row for row in map(self.rows.get, map(frozen, runs)) if row]
+
+    def select(self, **columns):
+        """The rows that have these columns."""
+        return [row for row in self.rows.values() if columns.items() <= row.items()]
+
+    def __contains__(self, run):
+        row = self.rows.get(frozen(run))
+        return row is not None and row.get("version") == version_of(self._study, run)
+
+    def add(self, run, row):
         """Keep a row, in the place of one of the same run."""
-        row = {"version": version_of(self._study, row["run"]), **row}
-        append = self._clean and row["run"] not in self.rows
-        self.rows[row["run"]] = row
+        row = {**columns_of_run(self._study, run), "version": version_of(self._study, run), **row}
+        append = self._clean and frozen(run) not in self.rows
+        self.rows[frozen(run)] = row
         self._path.parent.mkdir(parents=True, exist_ok=True)
         if append:
             with self._path.open("a") as file:
@@ -149,35 +183,64 @@ def one_thread():
     threadpool_limits(1)
 
 
-class Pool:
-    """Measures runs in processes, one thread each, and keeps their rows."""
+def timed_row(function, *arguments):
+    """The row that a function returns, with the processor's seconds of the call if it has none."""
+    start = time.process_time()
+    row = function(*arguments)
+    return {**row, "seconds": row.get("seconds", round(time.process_time() - start, 2))}
 
-    def __init__(self, study, jobs, n_runs):
-        self._study, self._n_runs = study, n_runs
-        self._executor = ProcessPoolExecutor(jobs, initializer=one_thread)
-        self._start, self._done = time.perf_counter(), 0
 
-    def __enter__(self):
-        return self
+def seconds_of(function, *arguments, clock=time.process_time, **keywords):
+    """Seconds of a call, of the processor by default, and its result."""
+    start = clock()
+    result = function(*arguments, **keywords)
+    return clock() - start, result
 
-    def __exit__(self, *error):
-        self._executor.shutdown(cancel_futures=True)
 
-    def measure(self, function, calls):
-        """Add the row that function returns for each of the tuples of arguments, as they come."""
-        futures = [self._executor.submit(function, *call) for call in calls]
-        for future in as_completed(futures):
-            row = future.result()
-            if not self._done:
-                self._study.sign()
-            self._study.cache.add(row)
-            self._done += 1
-            seconds = (time.perf_counter() - self._start) / self._done * (self._n_runs - self._done)
-            print(
-                f"[{self._done} of {self._n_runs}, about {seconds / 60:.0f} min left] {row['run']} "
-                f"{row['seconds']:.1f} s",
-                flush=True,
-            )
+@contextmanager
+def timed_in(places, clock=time.process_time):
+    """Name -> seconds of each call of a function, by the (owner, name) of it, while the block runs."""
+    spent = {name: [] for name in places}
+
+    def timed(function, name):
+        def run(*arguments, **keywords):
+            seconds, result = seconds_of(function, *arguments, clock=clock, **keywords)
+            spent[name].append(seconds)
+            return result
+
+        return run
+
+    with ExitStack() as stack:
+        for name, (owner, attribute) in places.items():
+            function = timed(getattr(owner, attribute), name)
+            stack.enter_context(mock.patch.object(owner, attribute, function))
+        yield spent
+
+
+def apart(function, *arguments):
+    """Call a function in a process of its own, which begins with nothing of this one."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
+        return executor.submit(function, *arguments).result()
+
+
+def peak_megabytes():
+    """Peak memory of this process so far."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would count the memory of the parent before the start
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return float(line.split()[1]) / 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def shown(values, form=".4f"):
+    """Cells of numbers; empty where there is none."""
+    return ["" if np.isnan(x) else format(x, form) for x in values]
+
+
+def printed(row):
+    """A row, which is shown as it is measured."""
+    print(row, flush=True)
+    return row
 
 
 def with_deciles(titles):
@@ -197,15 +260,6 @@ def interval(values):
     return mean, mean - reach, mean + reach
 
 
-def print_estimates(runs, seconds_of, jobs):
-    """Print how long runs take by seconds_of(run), and all of them."""
-    seconds = [seconds_of(run) for run in runs]
-    for run, each in zip(runs, seconds):
-        print(f"{each / 3600:6.2f} h  {json.dumps(run)}", flush=True)
-    total = sum(seconds) / 3600
-    print(f"{total:6.2f} h  {len(runs)} runs; in {jobs} processes {total / jobs:.2f} h", flush=True)
-
-
 def named(text):
     """With the names of corpora for readers in place of those of their files."""
     return re.sub(rf"\b(?:{'|'.join(CORPUS_NAMES)})\b", lambda found: CORPUS_NAMES[found[0]], text)
@@ -213,6 +267,9 @@ def named(text):
 
 def panels(titles, most_columns=3):
     """A figure and a grid of axes, one a title."""
+    import matplotlib
+
+    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     n_columns = min(most_columns, len(titles))
@@ -227,9 +284,14 @@ def panels(titles, most_columns=3):
     return figure, dict(zip(titles, axes.flat))
 
 
-def line(axis, x, values, label, style):
-    """Medians as a line, deciles as a shade."""
-    middle, low, high = np.array([spread(v) for v in values]).T
+def extremes(values):
+    """Mean, least and most."""
+    return np.mean(values), min(values), max(values)
+
+
+def line(axis, x, values, label, style, of=spread):
+    """Medians as a line and deciles as a shade, or other numbers of each of the values."""
+    middle, low, high = np.array([of(v) for v in values]).T
     axis.plot(x, middle, label=label, **style)
     axis.fill_between(x, low, high, alpha=0.15, color=style["color"], linewidth=0)
     note_seeds(axis, max(map(len, values)))

@@ -1,21 +1,17 @@
-"""The examples of lda and tomotopy, and tomotopy's tests of LDA and HDP, done with our estimators.
+"""The examples of lda and tomotopy, done with our estimators.
 
 Each function is a recipe of doc/guide/coming_from.rst on the texts that come with the other library, and
 returns whether it holds, and what was found. tomotopy's examples read texts that are not in its source
-distribution: those of its tests take their place. What has no function has a reason.
+distribution: those of its tests take their place. other_tests.toml names it, or the reason why there is none.
 """
 
-import copy
 import logging
-import tempfile
-from pathlib import Path
 
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
-import sktopic
 from sktopic import CollapsedGibbsHDP, CollapsedGibbsLDA
-from sktopic.inspection import pyldavis_data, top_words
+from sktopic.inspection import pyldavis_data
 from sktopic.metrics import coherence, document_completion
 from sktopic.seeding import seed_prior
 
@@ -72,10 +68,8 @@ def reuters_documents():
 
 def lda_getting_started():
     X = np.array([[1, 1], [2, 1], [3, 1], [4, 1], [5, 8], [6, 1]])
-    model = CollapsedGibbsLDA(
-        2, doc_topic_prior=0.1, topic_word_prior=0.01, max_iter=100, n_draws=1, random_state=0
-    )
-    theta = model.fit_transform(X)
+    priors = {"doc_topic_prior": 0.1, "topic_word_prior": 0.01}
+    theta = CollapsedGibbsLDA(2, **priors, max_iter=100, n_draws=1, random_state=0).fit_transform(X)
     return bool(np.allclose(theta.sum(axis=1), 1)), "Trains on six documents of two words."
 
 
@@ -99,9 +93,11 @@ def their_lda(documents, seed, sweeps, k=20, **given):
 
 def matrix_of(model, documents):
     """Counts of the words that a model of tomotopy has kept."""
-    return CountVectorizer(vocabulary=list(model.used_vocabs), analyzer=lambda words: words).transform(
-        documents
-    )
+    return vectorizer(vocabulary=list(model.used_vocabs)).transform(documents)
+
+
+def vectorizer(**settings):
+    return CountVectorizer(analyzer=lambda words: words, **settings)
 
 
 def our_lda(X, seed, sweeps, k=20, **given):
@@ -145,14 +141,14 @@ def coherences():
 
 def word_prior():
     words = ["church", "softwar", "citi"]
-    vectorizer = CountVectorizer(min_df=2, analyzer=lambda words: words)
-    X = vectorizer.fit_transform(texts())
-    names = vectorizer.get_feature_names_out()
-    known = [word for word in words if word in vectorizer.vocabulary_]
+    counter = vectorizer(min_df=2)
+    X = counter.fit_transform(texts())
+    names, column = counter.get_feature_names_out(), counter.vocabulary_
+    known = [word for word in words if word in column]
     weights = dict(enumerate([word] for word in known))
     model = our_lda(X, 0, 500, topic_word_prior=seed_prior(weights, names, 20, base=0.01))
-    shares = [model.topic_word_counts_[k, vectorizer.vocabulary_[word]] for k, word in enumerate(known)]
-    shares = [n / X[:, [vectorizer.vocabulary_[word]]].sum() for n, word in zip(shares, known)]
+    shares = [model.topic_word_counts_[k, column[word]] for k, word in enumerate(known)]
+    shares = [n / X[:, [column[word]]].sum() for n, word in zip(shares, known)]
     text = ", ".join(f"{word} {share:.2f}" for word, share in zip(known, shares))
     return min(shares) > 0.5, f"Share of each word's tokens in the topic that was meant for it: {text}."
 
@@ -195,165 +191,8 @@ def hdp_basic():
 
 
 def visualization():
-    vectorizer = CountVectorizer(min_df=5, analyzer=lambda words: words)
-    X = vectorizer.fit_transform(texts())
-    data = pyldavis_data(our_lda(X, 0, 100), X, vectorizer.get_feature_names_out())
+    counter = vectorizer(min_df=5)
+    X = counter.fit_transform(texts())
+    data = pyldavis_data(our_lda(X, 0, 100), X, counter.get_feature_names_out())
     sums = [np.sum(data[name], axis=1) for name in ("topic_term_dists", "doc_topic_dists")]
     return all(np.allclose(each, 1) for each in sums), "`pyldavis_data` returns the same five arrays."
-
-
-def null_doc():
-    X = CountVectorizer(vocabulary=["nowhere"], analyzer=lambda words: words).transform(texts())
-    theta = CollapsedGibbsLDA(40, max_iter=100, random_state=0).fit(X).transform(X)
-    return bool(np.isfinite(theta).all()), "All words removed: a warning, and the prior."
-
-
-def simple(documents=None):
-    return CountVectorizer(min_df=2, analyzer=lambda words: words).fit_transform(documents or texts())
-
-
-def trains(**given):
-    def example():
-        X, models = simple(), [CollapsedGibbsLDA(40), CollapsedGibbsHDP(10)]
-        known = [{k: v for k, v in given.items() if k in model.get_params()} for model in models]
-        for model, settings in zip(models, known):
-            model.set_params(max_iter=200, random_state=0, **settings).fit(X)
-            if not np.isfinite(model.components_).all():
-                return False, "Topics are not finite."
-        return True, f"CollapsedGibbsLDA and CollapsedGibbsHDP train{', ' if given else ''}" + ", ".join(
-            f"{name}={value!r}" for name, value in given.items()
-        )
-
-    return example
-
-
-def asymmetric_prior():
-    alpha = 0.1 * np.arange(1, 41)
-    model = CollapsedGibbsLDA(40, doc_topic_prior=alpha, max_iter=200, random_state=0).fit(simple())
-    return bool((model.doc_topic_prior_ == alpha).all()), "One parameter for each topic is taken."
-
-
-def reproducibility():
-    X = simple()
-    models = [
-        CollapsedGibbsLDA(40, max_iter=300, n_shards=2, n_jobs=n, random_state=42).fit(X) for n in (1, 1, 2)
-    ]
-    words = [top_words(model, np.arange(X.shape[1])).tolist() for model in models]
-    return words[0] == words[1] == words[2], "The same words, also with another number of threads."
-
-
-def save_and_load():
-    X = simple()
-    model = CollapsedGibbsLDA(40, max_iter=20, random_state=0).fit(X)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.zip"
-        model.save(path)
-        again = sktopic.load(path)
-    same = np.array_equal(model.transform(X), again.transform(X))
-    again.partial_fit(X)
-    return bool(same), "The same proportions, and training goes on."
-
-
-def copy_train():
-    X = simple()
-    model = CollapsedGibbsLDA(40, max_iter=20, random_state=0).fit(X)
-    other, before = copy.deepcopy(model), model.components_.copy()
-    other.partial_fit(X)
-    unchanged = np.array_equal(model.components_, before)
-    return bool(unchanged), "A copy trains on and leaves the model as it was."
-
-
-def infer():
-    X = simple()
-    theta = our_lda(X[20:], 0, 20).transform(X[:20])
-    return bool(np.allclose(theta.sum(axis=1), 1)), "Proportions of documents that it was not trained on."
-
-
-def dead_topics():
-    model = CollapsedGibbsHDP(30, max_iter=300, random_state=0).fit(simple())
-    used = model.topic_word_counts_.sum(axis=1)
-    return bool((used > 0).all()), "Topics without tokens are never among those of a CollapsedGibbsHDP."
-
-
-NO_MODEL = "of a model that is not offered here"
-TOKENIZER = "of its tokenizer and its corpus; a CountVectorizer makes the matrix here"
-LABELS = "labels made of the words of texts are not offered"
-NGRAMS = "of its n-grams; CountVectorizer has `ngram_range`"
-ITS_OBJECTS = "of its documents as objects, or of their identifiers; rows of a matrix have none"
-
-OTHER_MODELS = [
-    "ctm_network",
-    "dmr_multi_label",
-    "dmr_plot",
-    "dtm",
-    "gdmr_both_categorical_and_numerical",
-    "gdmr_plot",
-    "hlda_basic",
-]
-OF_CORPORA = [
-    "train_raw_corpus",
-    "train_infer_raw_corpus",
-    "train_corpus",
-    "train_corpus_only_words",
-    "train_multi_corpus",
-    "test_corpus_transform",
-    "test_corpus_save_load",
-]
-
-EXAMPLES = {
-    "lda": {
-        ("README", "log likelihood of Reuters"): ("CollapsedGibbsLDA", reuters_log_likelihood),
-        ("README", "top topics of documents"): ("CollapsedGibbsLDA", reuters_documents),
-        ("lda.py", "example of the docstring"): ("CollapsedGibbsLDA", lda_getting_started),
-    },
-    "tomotopy": {
-        ("examples/lda_basic.py", ""): ("CollapsedGibbsLDA", lda_basic),
-        ("examples/coherence.py", ""): ("coherence", coherences),
-        ("examples/word_prior.py", ""): ("CollapsedGibbsLDA", word_prior),
-        ("examples/corpus_and_inference.py", ""): ("CollapsedGibbsLDA", inference),
-        ("examples/hdp_basic.py", ""): ("CollapsedGibbsHDP", hdp_basic),
-        ("examples/lda_visualization.py", ""): ("pyldavis_data", visualization),
-        (
-            "examples/hdp_visualization.py",
-            "",
-        ): "as lda_visualization.py, with term weights, which are not here",
-        ("examples/extract_ngram.py", ""): NGRAMS,
-        ("examples/corpus_and_labeling.py", ""): LABELS,
-        ("examples/raw_corpus_and_labeling.py", ""): LABELS,
-        **{(f"examples/{name}.py", ""): NO_MODEL for name in OTHER_MODELS},
-        ("unit_test.py", "null_doc"): ("CollapsedGibbsLDA", null_doc),
-        ("unit_test.py", "word_prior"): ("CollapsedGibbsLDA", word_prior),
-        ("unit_test.py", "train1"): ("CollapsedGibbsLDA and CollapsedGibbsHDP", trains()),
-        ("unit_test.py", "train4"): ("CollapsedGibbsLDA and CollapsedGibbsHDP", trains(n_shards=4, n_jobs=4)),
-        ("unit_test.py", "train0"): (
-            "CollapsedGibbsLDA and CollapsedGibbsHDP",
-            trains(n_shards=2, n_jobs=-1),
-        ),
-        ("unit_test.py", "train0_without_optim"): ("CollapsedGibbsLDA", asymmetric_prior),
-        ("unit_test.py", "reproducibility"): ("CollapsedGibbsLDA", reproducibility),
-        ("unit_test.py", "save_and_load"): ("CollapsedGibbsLDA", save_and_load),
-        ("unit_test.py", "copy_train"): ("CollapsedGibbsLDA", copy_train),
-        ("unit_test.py", "infer"): ("CollapsedGibbsLDA", infer),
-        (
-            "unit_test.py",
-            "infer_together",
-        ): "documents are inferred apart, whatever others say",
-        ("unit_test.py", "properties"): "reads all attributes of its objects",
-        ("unit_test.py", "test_coherence"): ("coherence", coherences),
-        ("unit_test.py", "test_purge_dead_topics"): ("CollapsedGibbsHDP", dead_topics),
-        ("unit_test.py", "test_hdp_to_lda"): "topics of an HDP can be dropped, but it does not become an LDA",
-        ("unit_test.py", "test_issue197"): "saves a model without documents; here `save` wants a fitted one",
-        ("unit_test.py", "test_issue_187_crash_exc"): TOKENIZER,
-        ("unit_test.py", "test_concat"): NGRAMS,
-        ("unit_test.py", "test_auto_labeling"): LABELS,
-        **{("unit_test.py", name): TOKENIZER for name in OF_CORPORA},
-        **{
-            ("unit_test.py", name): ITS_OBJECTS
-            for name in ("uninit_doc", "test_empty_uid", "test_uid", "test_docs")
-        },
-        **{
-            ("unit_test.py", name): NO_MODEL
-            for name in ("test_estimate_SLDA_PARTITION", "test_coherence_dtm", "test_issue166")
-        },
-    },
-}

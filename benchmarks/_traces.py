@@ -118,14 +118,28 @@ def trace_of(model, counts, test, seconds, noting=note, **rhythm):
     return trace.rows
 
 
+def add_documents(model, counts):
+    """Give documents to a model of tomotopy, whose words are the numbers of columns."""
+    words = [str(i) for i in range(counts.shape[1])]
+    for row in counts:
+        model.add_doc([words[i] for i, count in zip(row.indices, row.data) for _ in range(int(count))])
+
+
+def tomotopy_topics(model, n_features, topics=None):
+    """Probabilities of words in topics; some are not known to the model."""
+    topics = range(model.k) if topics is None else topics
+    components = np.full((len(topics), n_features), 1e-12)
+    columns = [int(word) for word in model.used_vocabs]
+    components[:, columns] = [model.get_topic_word_dist(k) for k in topics]
+    return components
+
+
 def tomotopy_trace(train, test, seconds, seed=SEED, start=2, **rhythm):
     """Its HDP with its defaults, PEER_SWEEPS at most."""
     import tomotopy
 
     model = tomotopy.HDPModel(initial_k=start, seed=seed)
-    words = [str(i) for i in range(train.shape[1])]
-    for row in train:
-        model.add_doc([words[i] for i, count in zip(row.indices, row.data) for _ in range(int(count))])
+    add_documents(model, train)
     trace = Trace(seconds or np.inf, **rhythm)
     try:
         for _ in range(PEER_SWEEPS // 10):
@@ -141,9 +155,7 @@ def tomotopy_trace(train, test, seconds, seed=SEED, start=2, **rhythm):
 
 def tomotopy_score(model, n_features, test):
     live = [k for k in range(model.k) if model.is_live_topic(k)]
-    components = np.full((len(live), n_features), 1e-12)
-    columns = [int(word) for word in model.used_vocabs]
-    components[:, columns] = [model.get_topic_word_dist(k) for k in live]
+    components = tomotopy_topics(model, n_features, live)
     shares = np.asarray(model.get_count_by_topics(), dtype=float)[live]
     return completion(components, test, model.alpha * shares / shares.sum())
 

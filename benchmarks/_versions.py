@@ -1,7 +1,8 @@
 """Which results of the estimators a run was measured with, so that runs of older code are known."""
 
-import json
 import re
+import tomllib
+from pathlib import Path
 
 # Raised in a change of the library after which an estimator finds something else; 1 for all others.
 VERSIONS = {
@@ -18,101 +19,49 @@ VERSIONS = {
     "StreamingGibbsLDA": 2,
 }
 
-# A run uses the estimators that its key names. By study, what other names stand for, and under None what a
-# run uses whose key has no name. OnlineEMLDA is the one that samples; what it finds with boost=True, by
-# mean-field inference, with a learning_decay that is a number, or with a doc_topic_prior or prior_update that
-# is not the default has versions of its own.
-ESTIMATORS = {
-    "coherence_peers": {
-        "OnlineEMLDA, a fixed prior": ("OnlineEMLDA with another prior",),
-        "OnlineEMLDA, a fixed prior, all sweeps from it": ("OnlineEMLDA with another prior",),
-        "OnlineEMLDA, a fixed prior, topic_word_prior=0.01": ("OnlineEMLDA with another prior",),
-        "CollapsedGibbsLDA, then 10 passes of EM": ("CollapsedGibbsLDA", "OnlineEMLDA with another prior"),
-        "CollapsedGibbsLDA, then 30 passes of EM": ("CollapsedGibbsLDA", "OnlineEMLDA with another prior"),
-    },
-    "corpora_on_disk": {None: ("OnlineEMLDA",)},
-    "dask_faults": {None: ("OnlineEMLDA",)},
-    "dask_scaling": {None: ("OnlineEMLDA",)},
-    "flagship": {
-        **dict.fromkeys(("default", "for one pass"), ("OnlineEMLDA",)),
-        "decay 0.65, a fixed prior": ("OnlineEMLDA with a decay",),
-        None: ("OnlineEMLDA with another prior",),
-    },
-    "g_ope": {
-        "Online-VB": ("OnlineVariationalLDA",),
-        "Online-CVB0": ("OnlineCVB0LDA",),
-        "Online-CGS": ("HybridLDA",),
-        "G-OEM": ("OnlineEMLDA with a decay",),
-        None: ("OnlineOPELDA",),
-    },
-    "hdp_bound": {None: ("DirectAssignmentHDP",)},
-    "hdp_topics": {None: ("HybridHDP",)},
-    "hybrid_hdp": {
-        "table indicators": ("CollapsedGibbsHDP",),
-        "sparse table indicators": ("CollapsedGibbsHDP",),
-        "direct assignment": ("CollapsedGibbsHDP",),
-        "steps": ("HybridHDP",),
-    },
-    "lanes": {None: ("OnlineEMLDA",)},
-    "moment_matching": {
-        "OnlineEM": ("OnlineEMLDA",),
-        "basic": ("MomentMatchingLDA",),
-        "DDM": ("DegenerateDirichletLDA",),
-        "TDM": ("TriangularDirichletLDA",),
-        "HDP": (),
-        None: ("DegenerateDirichletLDA", "TriangularDirichletLDA"),
-    },
-    "online_em": {
-        "G-OEM": ("OnlineEMLDA with a decay",),
-        "G-OEM++": ("boosted OnlineEMLDA",),
-        "V-OEM": ("variational OnlineEMLDA",),
-        "V-OEM++": ("variational OnlineEMLDA",),
-        "OLDA": ("OnlineVariationalLDA",),
-        "SVB": ("StreamingVariationalLDA",),
-        "SPLDA": ("SinglePassLDA",),
-        # These have the prior that OnlineEMLDA learned, which is in their rows.
-        "VarGibbs": ("HybridLDA",),
-        "SGS": ("StreamingGibbsLDA",),
-        "LDS": ("LangevinLDA",),
-        "G-OEM HDP": ("OnlineEMHDP in one pass",),
-        "VarGibbs HDP": ("TruncationFreeHDP",),
-    },
-    "peers": {
-        "tokens per second": ("CollapsedGibbsLDA",),
-        "seconds of one pass, 10000 documents, 20 iterations": ("OnlineVariationalLDA",),
-        "gensim LdaModel": (),
-        "scikit-learn": (),
-        "tomotopy LDAModel": (),
-        None: ("OnlineEMLDA",),
-    },
-    "scale_plan": {"token": ("OnlineEMLDA",)},
-    "split_merge_hdp": {
-        "oHDP-CRF": ("OnlineVariationalHDP",),
-        "CGS": ("CollapsedGibbsHDP",),
-        None: ("DirectAssignmentHDP",),
-    },
-    "transform_sweeps": {None: ("OnlineEMLDA",)},
-    "uncertainty": {None: ("OnlineEMLDA with another prior",)},
-}
+STUDIES = tomllib.loads((Path(__file__).parent / "studies.toml").read_text(encoding="utf-8"))
 CLASS = re.compile(r"[A-Z]\w+(LDA|HDP)")
 
 
+def columns_of(study, part):
+    """The names of the columns of a run."""
+    columns = STUDIES[study]["columns"]
+    if isinstance(columns, str):
+        return columns.split()
+    return ["part", *(columns[part] if part in columns else columns["other"]).split()]
+
+
+def columns_of_run(study, run):
+    """Column -> value of a run."""
+    return dict(zip(columns_of(study, run[0]), run, strict=True))
+
+
+def run_of(study, row):
+    """The run of a row."""
+    return frozen(tuple(row[name] for name in columns_of(study, row.get("part"))))
+
+
+def frozen(value):
+    """A value that can be a key: tuples in place of lists, and sorted pairs in place of a dict."""
+    if isinstance(value, dict):
+        return tuple(sorted((name, frozen(each)) for name, each in value.items()))
+    return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value
+
+
 def estimators_of(study, run):
-    """The estimators that a run uses, by its key: a JSON list, or words."""
-    names = ESTIMATORS.get(study, {})
-    parts = strings_of(json.loads(run)) if run.startswith("[") else re.split("[ ,]+", run)
-    found = set()
-    for part in parts:
-        name = part if part in names else part.partition(",")[0]
+    """The estimators that a run uses, by what its columns name."""
+    names, found = STUDIES[study].get("estimators", {}), set()
+    for text in strings_of(frozen(run)):
+        name = text if text in names else text.partition(",")[0]
         if name in names or CLASS.fullmatch(name):
-            found.add(names.get(name, (name,)))
-    return {name for each in found or {names.get(None, ())} for name in each}
+            found.add(tuple(names.get(name, [name])))
+    return {name for each in found or [names.get("none", ())] for name in each}
 
 
-def strings_of(run):
-    if isinstance(run, list):
-        return [string for part in run for string in strings_of(part)]
-    return [run] if isinstance(run, str) else []
+def strings_of(value):
+    if isinstance(value, tuple):
+        return [string for part in value for string in strings_of(part)]
+    return [value] if isinstance(value, str) else []
 
 
 def version_of(study, run):

@@ -2,10 +2,8 @@
 
     python benchmarks/claims.py [--update]
 
-Reads the runs of the studies *_paper.py in benchmarks/runs/, of which their tables in doc/benchmarks/ are
-made, since intervals need them seed by seed; nothing is measured. The main table of claims.csv has a line for
-each claim, for the page "Claims of the papers"; "comparisons" has one for each that a claim is judged by. It
-goes to benchmarks/output/, or with --update to doc/benchmarks/.
+Reads benchmarks/claims/ and the runs of the studies *_paper.py; nothing is measured. The main table of
+claims.csv has a row for each claim, "comparisons" one for each comparison that a claim is judged by.
 
 A comparison is a number for each seed (or random split of the corpus, or data set), such as the difference of
 two methods on the same split, and the claim says in which range it is. It is confirmed where the interval of
@@ -16,23 +14,13 @@ confirmed where all of its comparisons are, refuted where one of them is, and el
 """
 
 from collections import Counter
+from math import inf
 
-from _paper_claims import PAPERS
+from _claims import PAPERS, claims_of, comparisons
 from _study import Study, interval, new_parser
 
 LEAST_SEEDS = 3
-VERDICTS = CONFIRMED, REFUTED, UNDECIDED, MISSING = "confirmed", "refuted", "undecided", "not measured"
-NAMES = {
-    "kos": "KOS",
-    "reuters21578": "Reuters",
-    "20news": "20 Newsgroups",
-    "nips_uci": "NIPS",
-    "nips1740": "NIPS",
-    "nips": "NIPS",
-    "arxiv_0": "arXiv",
-    "arxiv": "arXiv",
-    "enron_inbox": "Enron",
-}
+CONFIRMED, REFUTED, UNDECIDED, MISSING = "confirmed", "refuted", "undecided", "not measured"
 
 
 def verdict_of(values, low, high):
@@ -57,19 +45,9 @@ def of_all(verdicts, some):
     return all_of_them if set(verdicts) == {all_of_them} else UNDECIDED
 
 
-def judged(claim):
-    """The comparisons of a claim: of what, values, verdict, mean and interval."""
-    for what, values in claim.ours() if claim.ours else ():
-        if not values:
-            continue  # the runs are not there yet
-        head, *rest = what.split(",", 1)
-        what = ",".join([NAMES.get(head, head), *rest])
-        yield what, values, *verdict_of(values, claim.low, claim.high)
-
-
-def verdict_in_words(claim, verdicts):
-    """Of all comparisons, with their numbers where they differ."""
-    verdict, counts = of_all(verdicts, claim.some), Counter(verdicts)
+def in_words(verdict, verdicts):
+    """With the numbers of the comparisons where they differ."""
+    counts = Counter(verdicts)
     if len(counts) > 1:
         named = (f"{counts[name]} {name}" for name in (CONFIRMED, REFUTED, UNDECIDED) if counts[name])
         verdict += f" ({', '.join(named)})"
@@ -77,18 +55,19 @@ def verdict_in_words(claim, verdicts):
 
 
 def write_tables(study):
-    judgements, lines = [], []
-    for paper, claims in PAPERS.items():
-        for claim in claims:
-            comparisons = list(judged(claim))
-            verdict = verdict_in_words(claim, [verdict for _, _, verdict, *_ in comparisons])
-            table = claim.file.removeprefix(f"{paper}_").removesuffix(".csv")
-            judgements.append([paper, claim.text, claim.theirs, claim.quantity, verdict, table])
-            for what, values, verdict, *numbers in comparisons:
+    claims, lines = [], []
+    for paper in PAPERS:
+        for claim in claims_of(paper):
+            verdicts, limits = [], (claim.get("above", -inf), claim.get("below", inf))
+            for what, values in comparisons(claim):
+                verdict, *numbers = verdict_of(values, *limits)
+                verdicts.append(verdict)
                 cells = [f"{x:.4f}" if x == x else "" for x in numbers]
-                lines.append([paper, claim.text, what, *cells, len(values), claim.low, claim.high, verdict])
-    head = ["paper", "claim", "in the paper", "measured", "verdict", "table of the study"]
-    study.write("", head, judgements)
+                lines.append([paper, claim["text"], what, *cells, len(values), *limits, verdict])
+            verdict = in_words(of_all(verdicts, claim.get("some", False)), verdicts)
+            cells = claim["text"], claim["paper"], claim["measured"], verdict, claim.get("table", "")
+            claims.append([paper, *cells])
+    study.write("", ["paper", "claim", "in the paper", "measured", "verdict", "table of the study"], claims)
     head = ["paper", "claim", "of what", "mean", "95 percent interval from", "to", "seeds or splits"]
     study.write("comparisons", [*head, "claimed to be above", "and below", "verdict"], lines)
 

@@ -2,9 +2,8 @@
 
     python benchmarks/coherence.py [CORPUS]
 
-OnlineEMLDA with its defaults, three seeds for each number of topics: writes coherence_k.csv. Then c_v and
-c_npmi over the texts of load_docstrings, here and in gensim (where it is installed), one core each: writes
-coherence_gensim.csv. Both go to benchmarks/output/, or with --update to doc/benchmarks/.
+OnlineEMLDA with its defaults, three seeds for each number of topics ("k"); then c_v and c_npmi over the texts
+of load_docstrings, here and in gensim, where it is installed, one core each ("gensim").
 """
 
 import time
@@ -12,7 +11,7 @@ from importlib import metadata, util
 
 import numpy as np
 from _corpora import N_TEST, default_corpus, load
-from _study import Study, new_parser
+from _study import Study, new_parser, printed, seconds_of
 
 from sktopic import OnlineEMLDA
 from sktopic.inspection import top_words
@@ -20,25 +19,10 @@ from sktopic.metrics import coherence, document_completion, stability, topic_div
 
 N_COMPONENTS = 5, 10, 20, 50, 100, 200, 300
 N_SEEDS = 3
-HEAD = [
-    "topics",
-    "npmi, training",
-    "npmi, held-out",
-    "its sd over seeds",
-    "u_mass, held-out",
-    "share of a top word",
-    "diversity",
-    "stability",
-    "document completion",
-]
-GENSIM_HEAD = [
-    "measure",
-    "sktopic",
-    "gensim",
-    "sktopic, window_counts='exact'",
-    "seconds, sktopic",
-    "seconds, gensim",
-]
+HEAD = ["topics", "npmi, training", "npmi, held-out", "its sd over seeds", "u_mass, held-out"]
+HEAD += ["share of a top word", "diversity", "stability", "document completion"]
+GENSIM_HEAD = ["measure", "sktopic", "gensim", "sktopic, window_counts='exact'"]
+GENSIM_HEAD += ["seconds, sktopic", "seconds, gensim"]
 
 
 def row(train, test, n_components):
@@ -64,13 +48,6 @@ def typical_share(model, counts):
     return np.median(shares[top_words(model, np.arange(len(shares))).astype(int)])
 
 
-def timed(function):
-    """Return (value, seconds) of a call without arguments."""
-    start = time.perf_counter()
-    value = function()
-    return value, time.perf_counter() - start
-
-
 def gensim_rows(n_components=50):
     """One row for each measure over windows."""
     from gensim.corpora import Dictionary
@@ -87,21 +64,17 @@ def gensim_rows(n_components=50):
     topics, dictionary = top_words(model, names).tolist(), Dictionary([names.tolist()])
     for measure in ("c_v", "c_npmi"):
         given = {"texts": texts, "feature_names": names, "measure": measure}
-        ours, seconds = timed(lambda given=given: coherence(model, **given))
-        theirs, their_seconds = timed(
-            lambda measure=measure: CoherenceModel(
-                topics=topics, texts=texts, dictionary=dictionary, coherence=measure, topn=10, processes=1
-            ).get_coherence()
-        )
+        seconds, ours = seconds_of(coherence, model, **given, clock=time.perf_counter)
+        settings = {"dictionary": dictionary, "coherence": measure, "topn": 10, "processes": 1}
+        theirs = CoherenceModel(topics=topics, texts=texts, **settings)
+        their_seconds, theirs = seconds_of(theirs.get_coherence, clock=time.perf_counter)
         exact = coherence(model, **given, window_counts="exact")
         yield measure, ours, theirs, exact, seconds, their_seconds
 
 
 def shown(values):
     """The cells of a row, which are printed too."""
-    cells = [f"{value:.3f}" if isinstance(value, float) else value for value in values]
-    print(*cells, sep=" | ", flush=True)
-    return cells
+    return printed([f"{value:.3f}" if isinstance(value, float) else value for value in values])
 
 
 def main():

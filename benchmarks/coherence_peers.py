@@ -1,17 +1,13 @@
 """Topics as readers see them: coherence and diversity of their ten first words, beside the held-out score.
 
-    python benchmarks/coherence_peers.py [--corpora kos ...] [--models OnlineEMLDA ...] [--seeds 5]
+    python benchmarks/coherence_peers.py
 
-Needs SKTOPIC_DATA, and tomotopy for the peer. Every run is kept, so that an interrupted study goes on where
-it stopped. NPMI is that over the training documents, the score document completion of 500 test documents,
-with the same fold-in for all; seconds are those of the processor. Writes coherence_peers.csv, means over the
-seeds with intervals of 95 percent, coherence_peers_less.csv, the differences to tomotopy with theirs,
-coherence_peers_first_sweep.csv, what the larger prior of the first sweep over a document changes,
-coherence_peers_shares.csv, what learning the shares of topics does, and coherence_peers_chain.csv, ten passes
-less a long chain, to benchmarks/output/, or with --update to doc/benchmarks/.
+NPMI is that over the training documents, the score document completion of 500 test documents, with the same
+fold-in for all; seconds are those of the processor. The main table has means over the seeds with intervals of
+95 percent, "less" the differences to tomotopy, "first_sweep" what the larger prior of the first sweep over a
+document changes, "shares" what learning the shares of topics does, and "chain" ten passes less a long chain.
 """
 
-import json
 import time
 from dataclasses import replace
 from functools import partial
@@ -19,7 +15,7 @@ from itertools import product
 
 import numpy as np
 from _corpora import N_TEST, load
-from _study import Pool, Study, interval, new_parser
+from _study import Study, interval, new_parser
 from peers import tomotopy_run
 from scipy.stats import ttest_ind
 
@@ -81,11 +77,6 @@ MEASURES = {"npmi": "NPMI", "diversity": "diversity", "score": "score"}
 HEAD = ["corpus", "topics", "model", "seeds", *MEASURES.values(), "seconds"]
 
 
-def key_of(*run):
-    """Of a corpus, number of topics, model and seed."""
-    return json.dumps(run)
-
-
 def fitted(corpus, n_components, model, seed):
     """Topics and prior that a model finds, and the processor's seconds of its training."""
     train, test, _ = load(corpus)
@@ -102,7 +93,6 @@ def measured(*run):
     """The row of a run."""
     components, prior, seconds, train, test = fitted(*run)
     return {
-        "run": key_of(*run),
         "npmi": round(coherence(components, train, n_words=N_WORDS), 5),
         "diversity": round(topic_diversity(components, n_words=N_WORDS), 5),
         "score": round(document_completion(components, test[:N_TEST], doc_topic_prior=prior), 5),
@@ -112,8 +102,7 @@ def measured(*run):
 
 def rows_of(study, corpus, n_components, model):
     """What was measured of a model, one row a seed."""
-    keys = [key_of(corpus, n_components, model, seed) for seed in range(N_SEEDS)]
-    return [study.cache.rows[key] for key in keys if key in study.cache.rows]
+    return study.cache.found((corpus, n_components, model, seed) for seed in range(N_SEEDS))
 
 
 def with_interval(values, sign=""):
@@ -154,8 +143,8 @@ def write_differences(study):
         timed = name != "shares"
         table = []
         for corpus, n_components in product(CORPORA, ALL_COMPONENTS):
-            runs = [[key_of(corpus, n_components, each, seed) for each in models] for seed in range(N_SEEDS)]
-            pairs = [[study.cache.rows[key] for key in pair] for pair in runs if has(study, pair)]
+            runs = [[(corpus, n_components, each, seed) for each in models] for seed in range(N_SEEDS)]
+            pairs = [pair for pair in map(study.cache.found, runs) if len(pair) == 2]
             if pairs:
                 gains = [with_interval([a[each] - b[each] for a, b in pairs], "+") for each in MEASURES]
                 own, other = np.mean([[row["seconds"] for row in pair] for pair in pairs], axis=0)
@@ -165,31 +154,10 @@ def write_differences(study):
         study.write(name, head, table)
 
 
-def has(study, keys):
-    return study.cache.rows.keys() >= {*keys}
-
-
 def main():
-    parser = new_parser(__doc__, long=True)
-    parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=CORPORA)
-    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
-    parser.add_argument("--topics", nargs="+", type=int, choices=ALL_COMPONENTS, default=ALL_COMPONENTS)
-    parser.add_argument("--seeds", type=int, default=N_SEEDS)
-    arguments = parser.parse_args()
-    study = Study("coherence_peers", arguments)
-    if study.short:
-        arguments.corpora, arguments.topics, arguments.models, arguments.seeds = CORPORA[:1], [20], FIRST, 1
-    runs = [
-        (corpus, n_components, model, seed)
-        for seed, corpus, n_components, model in product(
-            range(arguments.seeds), arguments.corpora, arguments.topics, arguments.models
-        )
-        if n_components in TOPICS[model]
-        if key_of(corpus, n_components, model, seed) not in study.cache
-    ]
-    if runs and not arguments.draw_only:
-        with Pool(study, arguments.jobs, len(runs)) as pool:
-            pool.measure(measured, runs)
+    study = Study("coherence_peers", new_parser(__doc__, runs=True).parse_args())
+    cells = product(range(N_SEEDS), CORPORA, ALL_COMPONENTS, MODELS)
+    study.measure(measured, [(c, n, model, seed) for seed, c, n, model in cells if n in TOPICS[model]])
     write_tables(study)
     write_differences(study)
 

@@ -3,36 +3,37 @@
     SKTOPIC_DATA=~/corpora python benchmarks/corpora_on_disk.py [--scratch DIR] [--update]
 
 The training documents of arxiv_0 ... arxiv_4, stacked ten times, are written to the folder --scratch as a
-corpus. Each run is a process of its own. An interrupted study resumes from its finished runs; --part measures
-some of them.
+corpus. Each run is a process of its own.
 """
 
-import argparse
-import json
 import mmap
 import os
 import re
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from unittest import mock
 
+import numpy as np
 from _corpora import load
-from _study import Study, new_parser
+from _study import Study, apart, new_parser, printed
 from scipy.sparse import csr_array
+
+import sktopic
+from sktopic._training._monitor import FitMonitor
+from sktopic.datasets import open_corpus, save_corpus
 
 FILES = [f"arxiv_{i}" for i in range(5)]
 COPIES = 10
 N_TOPICS = 100
 METHODS = ("OnlineEMLDA", "OnlineVariationalLDA", "HybridLDA", "StreamingVariationalLDA", "HybridHDP")
-SAMPLERS = {
-    "CollapsedGibbsLDA": {"n_components": N_TOPICS},
-    "CollapsedGibbsLDA, n_shards=8": {"n_components": N_TOPICS, "n_shards": 8},
-    "CollapsedGibbsHDP": {},
+SAMPLERS = {  # estimator and settings that are named -> parameters
+    ("CollapsedGibbsLDA", ""): {"n_components": N_TOPICS},
+    ("CollapsedGibbsLDA", "n_shards=8"): {"n_components": N_TOPICS, "n_shards": 8},
+    ("CollapsedGibbsHDP", ""): {},
 }
 # Seconds after which runs that measure memory, or evict pages, are stopped: after many thousand documents.
 LONGEST = 25
@@ -43,8 +44,6 @@ EVICTION_PERIOD = 0.5
 
 def corpus_paths(scratch):
     """Folders of the corpora, written if they are not there: all, of one file, and of the first documents."""
-    from sktopic.datasets import save_corpus
-
     paths = {name: os.path.join(scratch, f"sktopic_{name}") for name in ("all", "one", "few")}
     if not os.path.exists(paths["all"]):
         parts = [csr_array(load(name)[0]) for name in FILES]
@@ -65,33 +64,24 @@ def anonymous():
     return 1024 * int(re.search(r"RssAnon:\s+(\d+)", status)[1])
 
 
-class Watch:
-    """Runs something every few moments, in a thread; a context manager."""
+@contextmanager
+def watching(function, period):
+    """Run something every few moments, in a thread."""
+    over = threading.Event()
 
-    def __init__(self, function, period):
-        self._function, self._period, self._over = function, period, threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+    def run():
+        while not over.wait(period):
+            function()
 
-    def _run(self):
-        while not self._over.wait(self._period):
-            self._function()
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error):
-        self._over.set()
-        self._thread.join()
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    yield
+    over.set()
+    thread.join()
 
 
 def estimator(name, **params):
-    import sktopic.hdp
-    import sktopic.lda
-
-    name = name.partition(",")[0]
-    family = sktopic.lda if hasattr(sktopic.lda, name) else sktopic.hdp
-    return getattr(family, name)(random_state=0, **params)
+    return getattr(sktopic, name)(random_state=0, **params)
 
 
 def fit_for(model, X, seconds):
@@ -111,19 +101,15 @@ def fit_for(model, X, seconds):
 
 def peak_of(model, X, seconds):
     """Bytes that a fit adds to anonymous memory at most, those of the model, and seconds."""
-    import numpy as np
-
     before, most = anonymous(), [0]
-    with Watch(lambda: most.append(anonymous()), 0.02):
+    with watching(lambda: most.append(anonymous()), 0.02):
         passed = fit_for(model, X, seconds)
     most.append(anonymous())
     topics = sum(value.nbytes for value in vars(model).values() if isinstance(value, np.ndarray))
     return max(most) - before, topics, passed
 
 
-def memory(name, path):
-    from sktopic.datasets import open_corpus
-
+def memory(path, name):
     estimator(name, n_components=N_TOPICS, max_iter=1).fit(open_corpus(path)[:2000])  # imports
     model = estimator(name, n_components=N_TOPICS, max_iter=1)
     peak, topics, seconds = peak_of(model, open_corpus(path), LONGEST)
@@ -131,25 +117,18 @@ def memory(name, path):
     return {"MB": peak / 1e6, "topics MB": topics / 1e6, "documents": n_documents, "seconds": seconds}
 
 
-def sampler(name, path):
-    from sktopic.datasets import open_corpus
-
+def sampler(path, name, settings):
     corpus = open_corpus(path)
-    estimator(name, max_iter=1, **SAMPLERS[name]).fit(corpus[:500])
-    model = estimator(name, max_iter=2, **SAMPLERS[name])
+    params = SAMPLERS[name, settings]
+    estimator(name, max_iter=1, **params).fit(corpus[:500])
+    model = estimator(name, max_iter=2, **params)
     peak, topics, seconds = peak_of(model, corpus, 10 * LONGEST)
     n_tokens = int(corpus.counts.data.sum(dtype="int64"))
-    return {
-        "bytes a token": (peak - topics) / n_tokens,
-        "tokens": n_tokens,
-        "seconds": seconds,
-    }
+    return {"bytes a token": (peak - topics) / n_tokens, "tokens": n_tokens, "seconds": seconds}
 
 
-def pass_over(name, path):
+def pass_over(path, name):
     """Processor seconds of a pass over a corpus, and over the same in memory, in turn; pages are cached."""
-    from sktopic.datasets import open_corpus
-
     corpus = open_corpus(path)
     in_memory = corpus[:].astype("int32")
     seconds = {"disk": [], "memory": []}
@@ -181,97 +160,75 @@ def evict(corpus):
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-class Begin:
-    """Notes when the first update of a fit begins, after all checks; a context manager."""
+@contextmanager
+def noted_begin():
+    """A list of the moments when the first update of a fit begins, after all checks."""
+    moments, begin = [], FitMonitor.begin
 
-    def __enter__(self):
-        from sktopic._training._monitor import FitMonitor
+    def noted(monitor, *given):
+        moments.append(time.perf_counter())
+        begin(monitor, *given)
 
-        self._monitor, self._begin = FitMonitor, FitMonitor.begin
-
-        def begin(monitor, *given):
-            self.time = time.perf_counter()
-            self._begin(monitor, *given)
-
-        FitMonitor.begin = begin
-        return self
-
-    def __exit__(self, *error):
-        self._monitor.begin = self._begin
+    with mock.patch.object(FitMonitor, "begin", noted):
+        yield moments
 
 
-def evicted(order, path):
+def evicted(path, order):
     """Documents a second while pages are evicted over and over, as of a corpus that is larger than memory."""
-    from sktopic.datasets import open_corpus
-
     corpus = open_corpus(path)
     X = corpus if order.startswith("by blocks") else corpus.counts
     model = estimator("OnlineEMLDA", n_components=N_TOPICS, max_iter=1)
     rates = {}
     for state in ("evicted", "cached"):  # each checks the corpus first, which reads all of it
-        watch = Watch(lambda: evict(corpus), EVICTION_PERIOD) if state == "evicted" else nullcontext()
-        with watch, Begin() as begin:
+        watch = watching(lambda: evict(corpus), EVICTION_PERIOD) if state == "evicted" else nullcontext()
+        with watch, noted_begin() as begun:
             fit_for(model, X, LONGEST)
-            rates[state] = model.n_samples_seen_ / (time.perf_counter() - begin.time)
+            rates[state] = model.n_samples_seen_ / (time.perf_counter() - begun[-1])
     return {**rates, "ratio": rates["cached"] / rates["evicted"], "seconds": 2 * LONGEST}
 
 
+# Run -> function and name of the corpus.
 RUNS = {
-    **{f"memory, {name}": (memory, name, "all") for name in METHODS},
-    **{f"time, {name}": (pass_over, name, "few") for name in METHODS},
-    **{f"evicted, {order}": (evicted, order, "all") for order in ("by blocks", "all rows")},
-    **{f"sampler, {name}": (sampler, name, "one") for name in SAMPLERS},
+    **{("memory", name): (memory, "all") for name in METHODS},
+    **{("time", name): (pass_over, "few") for name in METHODS},
+    **{("evicted", order): (evicted, "all") for order in ("by blocks", "all rows")},
+    **{("sampler", *names): (sampler, "one") for names in SAMPLERS},
 }
 
 
 def main():
     parser = new_parser(__doc__)
     parser.add_argument("--scratch", default=tempfile.gettempdir(), help="folder for corpora of 2 GB")
-    parser.add_argument("--part", default="", help="measure runs whose names begin so")
-    parser.add_argument("--run", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.run:
-        function, name, _ = RUNS[arguments.run[0]]
-        print(json.dumps(function(name, arguments.run[1])))
-        return
     study = Study("corpora_on_disk", arguments)
     paths = corpus_paths(arguments.scratch)
-    for run, (_, _, corpus) in RUNS.items():
-        if run in study.cache or not run.startswith(arguments.part):
-            continue
-        command = [sys.executable, __file__, "--scratch", arguments.scratch, "--run", run, paths[corpus]]
-        found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-        study.sign()
-        study.cache.add({"run": run, **found})
-        print(run, found, flush=True)
+    for run, (function, corpus) in RUNS.items():
+        if run not in study.cache:
+            study.sign()
+            study.cache.add(run, printed(apart(function, paths[corpus], *run[1:])))
     write_tables(study)
 
 
 def write_tables(study):
-    rows = study.cache.rows
-    study.write(
-        "",
-        ("method", "MB of the model", "MB beside it", "time, over that in memory"),
-        (
-            (name, f"{m['topics MB']:.0f}", f"{m['MB'] - m['topics MB']:.0f}", f"{t['ratio']:.2f}")
-            for name in METHODS
-            if (m := rows.get(f"memory, {name}")) and (t := rows.get(f"time, {name}"))
-        ),
-    )
-    study.write(
-        "order",
-        ("order", "documents/s, files cached", "documents/s, pages evicted", "times as slow"),
-        (
-            (order, f"{row['cached']:.0f}", f"{row['evicted']:.0f}", f"{row['ratio']:.2f}")
-            for order in ("by blocks", "all rows")
-            if (row := rows.get(f"evicted, {order}"))
-        ),
-    )
-    study.write(
-        "samplers",
-        ("sampler", "bytes a token"),
-        ((name, f"{row['bytes a token']:.0f}") for name in SAMPLERS if (row := rows.get(f"sampler, {name}"))),
-    )
+    rows, table = study.cache.get, []
+    for name in METHODS:
+        m, t = rows("memory", name), rows("time", name)
+        if m and t:
+            sizes = f"{m['topics MB']:.0f}", f"{m['MB'] - m['topics MB']:.0f}"
+            table.append([name, *sizes, f"{t['ratio']:.2f}"])
+    study.write("", ("method", "MB of the model", "MB beside it", "time, over that in memory"), table)
+    table = [
+        [row["order"], f"{row['cached']:.0f}", f"{row['evicted']:.0f}", f"{row['ratio']:.2f}"]
+        for row in study.cache.select(part="evicted")
+    ]
+    head = "order", "documents/s, files cached", "documents/s, pages evicted", "times as slow"
+    study.write("order", head, table)
+    found = study.cache.found(("sampler", *names) for names in SAMPLERS)
+    table = [
+        [", ".join(filter(None, (row["estimator"], row["settings"]))), f"{row['bytes a token']:.0f}"]
+        for row in found
+    ]
+    study.write("samplers", ("sampler", "bytes a token"), table)
 
 
 if __name__ == "__main__":

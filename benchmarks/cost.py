@@ -4,37 +4,31 @@
 
 OnlineEMLDA with its defaults and one job, on documents that it has not seen: at 10 to 10,000 topics on the
 corpus, and at 100 topics on documents of 76 words drawn from vocabularies of 1000 to 1,000,000 words whose
-frequencies fall as 1 / rank. cost.csv has the shortest of several slices; memory is the peak of the process
-in training above what it had before, over 8 bytes a word and topic. cost_parts.csv has where an update of 50
+frequencies fall as 1 / rank. The main table has the shortest of several slices; memory is the peak of the
+process in training above what it had before, over 8 bytes a word and topic. "parts" has where an update of 50
 documents spends its time: reading the topic rows of its words, drawing topics, adding what was counted, and
 all else; with the memory that the first and third move, a row being read as float64 and written as float32,
-then read and written as float64, against what NumPy copies. The files go to benchmarks/output/, or with
---update to doc/benchmarks/.
+then read and written as float64, against what NumPy copies.
 """
 
-import resource
-import subprocess
-import sys
 import time
-from unittest import mock
 
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import Study, finish, new_parser, panels
+from _study import Study, apart, finish, new_parser, panels, peak_megabytes, printed, timed_in
+
+from sktopic._inference import GibbsStep
+from sktopic._topics import _topic_rows
+from sktopic._topics._word_counts import WordCounts
+from sktopic._training import _minibatches
+from sktopic.lda import OnlineEMLDA
 
 TOPICS = (10, 100, 1000, 10_000)
 VOCABULARIES = (1000, 10_000, 100_000, 1_000_000)
 HEAD = ["documents", "words", "topics", "training, ns a token", "transform, ns a token", "memory / (8 V K)"]
-PARTS_HEAD = [
-    "topics",
-    "rows, ms",
-    "draws, ms",
-    "adding, ms",
-    "else, ms",
-    "rows and adding, GB/s",
-    "copy, GB/s",
-]
+PARTS_HEAD = ["topics", "rows, ms", "draws, ms", "adding, ms", "else, ms"]
+PARTS_HEAD += ["rows and adding, GB/s", "copy, GB/s"]
 N_BEFORE, N_SLICE, N_SLICES = 1000, 200, 8
 
 
@@ -47,17 +41,11 @@ def drawn(n_words):
     return sp.csr_array((np.ones(76 * n), words, np.arange(n + 1) * 76), shape=(n, n_words))
 
 
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
 def measure(corpus, n_words, n_topics):
-    """Print a row; in a process of its own, whose peak memory is that of this model."""
-    from sktopic.lda import OnlineEMLDA
-
+    """Cells of a row; in a process of its own, whose peak memory is that of this model."""
     X = load(corpus)[0] if n_words == 0 else drawn(n_words)
     X = X[: N_BEFORE + N_SLICE * N_SLICES].astype(np.float64)
-    before = peak()
+    before = peak_megabytes()
     model = OnlineEMLDA(n_components=n_topics, random_state=0).partial_fit(X[:N_BEFORE])
     seconds, memory = [], 0.0
     for first in range(N_BEFORE, X.shape[0], N_SLICE):
@@ -66,18 +54,15 @@ def measure(corpus, n_words, n_topics):
             start = time.perf_counter()
             call(some)
             times.append((time.perf_counter() - start) / some.sum())
-            memory = memory or (peak() - before) / (8 * X.shape[1] * n_topics)
+            memory = memory or (peak_megabytes() - before) * 2**20 / (8 * X.shape[1] * n_topics)
         seconds.append(times)
     train, transform = np.min(seconds, axis=0) * 1e9
     name = corpus if n_words == 0 else "drawn"
-    print(name, X.shape[1], n_topics, f"{train:.0f}", f"{transform:.0f}", f"{memory:.2f}", sep=",")
+    return [name, str(X.shape[1]), str(n_topics), f"{train:.0f}", f"{transform:.0f}", f"{memory:.2f}"]
 
 
 def measured(*arguments):
-    command = [sys.executable, __file__, "--measure", *map(str, arguments)]
-    line = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    print(line, end="", flush=True)
-    return line.strip().split(",")
+    return printed(apart(measure, *arguments))
 
 
 def copy_rate():
@@ -93,33 +78,17 @@ def copy_rate():
 
 def parts(corpus, n_topics):
     """A row of cost_parts.csv: medians over updates."""
-    from sktopic._inference import GibbsStep
-    from sktopic._topics import _topic_rows
-    from sktopic._topics._word_counts import WordCounts
-    from sktopic._training import _minibatches
-    from sktopic.lda import OnlineEMLDA
-
     X = load(corpus)[0][: N_BEFORE + 2000].astype(np.float64)
-    model, spent, words = OnlineEMLDA(n_components=n_topics, random_state=0), {}, []
-
-    def watched(owner, name, part):
-        function = getattr(owner, name)
-
-        def timed(*arguments, **settings):
-            start = time.perf_counter()
-            result = function(*arguments, **settings)
-            spent.setdefault(part, []).append(time.perf_counter() - start)
-            return result
-
-        return mock.patch.object(owner, name, timed)
+    model, words = OnlineEMLDA(n_components=n_topics, random_state=0), []
 
     model.partial_fit(X[:N_BEFORE])
-    with (
-        watched(_topic_rows, "_gather", "rows"),
-        watched(GibbsStep, "__call__", "draws"),
-        watched(WordCounts, "add", "adding"),
-        watched(_minibatches, "train_on_batch", "all"),
-    ):
+    places = {
+        "rows": (_topic_rows, "_gather"),
+        "draws": (GibbsStep, "__call__"),
+        "adding": (WordCounts, "add"),
+    }
+    places["all"] = _minibatches, "train_on_batch"
+    with timed_in(places, time.perf_counter) as spent:
         model.partial_fit(X[N_BEFORE:])
     for first in range(N_BEFORE, X.shape[0], 50):
         words.append(len(np.unique(X[first : first + 50].indices)))
@@ -138,16 +107,12 @@ def draw(study, rows):
         of = np.array([row[1:5] for row in rows if row[0] == name], dtype=float)
         axes[title].loglog(of[:, column - 1], of[:, 2], ".-", label="training")
         axes[title].loglog(of[:, column - 1], of[:, 3], ".--", label="transform")
-        axes[title].set_xlabel("words" if name == "drawn" else "topics")
-        axes[title].set_ylabel("ns a token")
-        axes[title].set_ylim(100, 30_000)
+        across = "words" if name == "drawn" else "topics"
+        axes[title].set(xlabel=across, ylabel="ns a token", ylim=(100, 30_000))
     finish(figure, study.path(".svg"))
 
 
 def main():
-    if sys.argv[1:2] == ["--measure"]:
-        measure(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
-        return
     parser = new_parser(__doc__)
     parser.add_argument("--corpus", default="arxiv_0")
     arguments = parser.parse_args()

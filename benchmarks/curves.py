@@ -2,87 +2,66 @@
 
     python benchmarks/curves.py [CORPUS] [--n-components 100]
 
-One core each, defaults but for the number of topics. Writes curves_CORPUS.csv and .svg to benchmarks/output/,
-or with --update to doc/benchmarks/; the score is that of benchmarks/peers.py.
+One core each, defaults but for the number of topics; the score is that of benchmarks/peers.py.
 """
 
 import time
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
 from _corpora import N_TEST, default_corpus, load
-from _study import Study, named, new_parser, save
+from _study import Study, named, new_parser, save, seconds_of
+from _traces import add_documents, tomotopy_topics
 
 from sktopic import OnlineEMLDA
 from sktopic.metrics import document_completion
 
 
-class Clock:
-    """Adds up the seconds spent inside its blocks."""
-
+def timed(calls):
+    """Yield the seconds of all calls so far."""
     seconds = 0.0
-
-    def __enter__(self):
-        self._start = time.perf_counter()
-
-    def __exit__(self, *exc_info):
-        self.seconds += time.perf_counter() - self._start
+    for call in calls:
+        seconds += seconds_of(call, clock=time.perf_counter)[0]
+        yield seconds
 
 
 def sktopic_curve(train, n_components):
-    model, clock = OnlineEMLDA(n_components, random_state=0, total_samples=train.shape[0]), Clock()
+    model = OnlineEMLDA(n_components, random_state=0, total_samples=train.shape[0])
     rng = np.random.RandomState(0)
-    for _ in range(model.max_iter):
-        for rows in np.array_split(rng.permutation(train.shape[0]), 4):
-            part = train[rows]
-            with clock:
-                model.partial_fit(part)
-            yield clock.seconds, model, None
+    orders = (rng.permutation(train.shape[0]) for _ in range(model.max_iter))
+    parts = (train[rows] for order in orders for rows in np.array_split(order, 4))
+    yield from ((seconds, model, None) for seconds in timed(partial(model.partial_fit, X) for X in parts))
 
 
 def tomotopy_curve(train, n_components):
     import tomotopy
 
-    model, clock = tomotopy.LDAModel(k=n_components, seed=0), Clock()
-    words = np.array([str(i) for i in range(train.shape[1])])
-    for row in train:
-        model.add_doc(np.repeat(words[row.indices], row.data).tolist())
+    model = tomotopy.LDAModel(k=n_components, seed=0)
+    add_documents(model, train)
     model.train(0)
-    for sweeps in (12, 13, 25, 50, 100, 200):
-        with clock:
-            model.train(sweeps, workers=1)
-        components = np.full((n_components, train.shape[1]), 1e-12)
-        columns = [int(word) for word in model.used_vocabs]
-        components[:, columns] = [model.get_topic_word_dist(k) for k in range(n_components)]
-        yield clock.seconds, components, np.asarray(model.alpha, dtype=float)
+    for seconds in timed(partial(model.train, n, workers=1) for n in (12, 13, 25, 50, 100, 200)):
+        yield seconds, tomotopy_topics(model, train.shape[1]), np.asarray(model.alpha, dtype=float)
 
 
 def sklearn_curve(train, n_components):
     from sklearn.decomposition import LatentDirichletAllocation
 
-    model, clock = (
-        LatentDirichletAllocation(n_components, random_state=0, total_samples=train.shape[0]),
-        Clock(),
-    )
+    model = LatentDirichletAllocation(n_components, random_state=0, total_samples=train.shape[0])
     rng = np.random.RandomState(0)
-    for _ in range(10):
-        part = train[rng.permutation(train.shape[0])]
-        with clock:
-            model.partial_fit(part)
-        yield clock.seconds, model, None
+    parts = (train[rng.permutation(train.shape[0])] for _ in range(10))
+    yield from ((seconds, model, None) for seconds in timed(partial(model.partial_fit, X) for X in parts))
 
 
 def gensim_curve(train, n_components):
     from gensim.matutils import Sparse2Corpus
     from gensim.models import LdaModel
 
-    corpus, clock = list(Sparse2Corpus(train, documents_columns=False)), Clock()
+    corpus = list(Sparse2Corpus(train, documents_columns=False))
     names = {i: str(i) for i in range(train.shape[1])}
     model = LdaModel(None, n_components, id2word=names, alpha="auto", random_state=0)
-    for _ in range(8):
-        with clock:
-            model.update(corpus)
-        yield clock.seconds, model.get_topics(), np.asarray(model.alpha, dtype=float)
+    for seconds in timed([partial(model.update, corpus)] * 8):
+        yield seconds, model.get_topics(), np.asarray(model.alpha, dtype=float)
 
 
 CURVES = {
@@ -120,12 +99,8 @@ def draw(study, corpus, n_components, points):
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     for system, pairs in points.items():
         axes.plot(*zip(*pairs), marker="o", markersize=3, label=system)
-    axes.set(
-        xscale="log",
-        xlabel="seconds of training, one core",
-        ylabel="held-out nats per word",
-        title=f"{named(corpus)}, {n_components} topics",
-    )
+    axes.set(xlabel="seconds of training, one core", ylabel="held-out nats per word", xscale="log")
+    axes.set_title(f"{named(corpus)}, {n_components} topics")
     axes.grid(alpha=0.3)
     axes.legend(loc="lower left")
     save(figure, study.path(f"_{corpus}.svg"))

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from _study import Study, new_parser
+from _study import Study, new_parser, printed
 
 from sktopic import OnlineEMLDA
 from sktopic.dask import DaskTopicModel
@@ -38,19 +38,17 @@ def documents(folder):
     return save_corpus(path, make_lda_documents(20_000, n_features=2_000, random_state=0).data)
 
 
-class CountMerges:
+def counting_merges(path):
     """A plugin of the scheduler that writes a byte for each merge that is done."""
+    from distributed import SchedulerPlugin
 
-    def __init__(self, path):
-        from distributed import SchedulerPlugin
+    class Plugin(SchedulerPlugin):
+        def transition(self, key, start, finish, *arguments, **more):
+            if finish == "memory" and "sktopic-merge" in str(key):
+                with open(path, "ab") as file:
+                    file.write(b".")
 
-        class Plugin(SchedulerPlugin):
-            def transition(self, key, start, finish, *arguments, **more):
-                if finish == "memory" and "sktopic-merge" in str(key):
-                    with open(path, "ab") as file:
-                        file.write(b".")
-
-        self.plugin = Plugin()
+    return Plugin()
 
 
 def cluster(n_workers=2):
@@ -64,10 +62,9 @@ def fit_here(folder, checkpoint, counts):
     from distributed import Client
 
     with cluster() as local, Client(local) as client:
-        client.register_plugin(CountMerges(counts).plugin)
-        model = DaskTopicModel(estimator(), checkpoint=checkpoint, resume=True, **LANES).fit(
-            documents(folder)
-        )
+        client.register_plugin(counting_merges(counts))
+        model = DaskTopicModel(estimator(), checkpoint=checkpoint, resume=True, **LANES)
+        model.fit(documents(folder))
     np.save(Path(checkpoint, "components.npy"), model.estimator_.components_)
 
 
@@ -79,7 +76,7 @@ def kill_workers(corpus, expected, seed, limit):
     with tempfile.TemporaryDirectory() as folder, cluster() as local, Client(local) as client:
         client.run(lambda: __import__("sktopic.dask"))
         counts = Path(folder, "merges")
-        client.register_plugin(CountMerges(counts).plugin)
+        client.register_plugin(counting_merges(counts))
 
         def fit():
             try:
@@ -141,12 +138,9 @@ def main():
         }
         for seed in range(arguments.trials):
             for kind, trial in kinds.items():
-                run = f"{kind} {seed}"
-                if run not in study.cache:
-                    row = dict(zip(HEADER, (kind, seed, *trial(seed))))
-                    study.cache.add({"run": run, **row})
+                if (kind, seed) not in study.cache:
+                    study.cache.add((kind, seed), dict(zip(HEADER[2:], printed(trial(seed)))))
                     study.sign()
-                    print(row, flush=True)
     rows = study.cache.rows.values()
     study.write("", HEADER, [[_shown(row[name]) for name in HEADER] for row in rows])
 

@@ -5,23 +5,18 @@ process, and by one and two Dask workers, one thread each; runs alternate. Besid
 other programs share, are those of the processors: of the workers, and of client and scheduler. Memory: of a
 scheduler and a client, in a process each, for more documents, passes and topics. Scores: those of test
 documents after one and five passes, for several numbers of lanes and for plain `fit` at the same batch_size.
-What was measured is kept: the command goes on where it stopped.
 """
 
-import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
-from itertools import product
 from pathlib import Path
 from threading import Event, Thread
 
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import Study, new_parser
+from _study import Study, apart, new_parser, printed, shown
 
 from sktopic import OnlineEMLDA
 from sktopic.dask import DaskTopicModel
@@ -38,27 +33,12 @@ MEMORY = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 28,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,
 }
-TIMES = [
-    "kind",
-    "seconds",
-    "processor seconds of workers",
-    "of client and scheduler",
-    "merges",
-    "MB sent a merge",
-    "MB of client and scheduler",
-]
-MEMORIES = [
-    "documents",
-    "topics",
-    "passes",
-    "merges",
-    "MB of the topics",
-    "scheduler before",
-    "scheduler, at most in fit",
-    "client before",
-    "client, at most in fit",
-]
+TIMES = ["kind", "seconds", "processor seconds of workers", "of client and scheduler", "merges"]
+TIMES += ["MB sent a merge", "MB of client and scheduler"]
+MEMORIES = ["documents", "topics", "passes", "merges", "MB of the topics", "scheduler before"]
+MEMORIES += ["scheduler, at most in fit", "client before", "client, at most in fit"]
 SCORES = ["lanes", "passes", "seeds", "score", "less than plain fit", "at most"]
+REPEATS = range(3)
 
 
 def training_documents(folder):
@@ -78,7 +58,7 @@ def resident_mb(process="self"):
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon"))
 
 
-def timed(kind, path):
+def timed(path, kind, _):
     """A row of times, measured in a process of its own."""
     corpus = open_corpus(path)
     if kind in KINDS[2:]:
@@ -117,7 +97,7 @@ def bytes_sent(dask_worker):
     return dask_worker.transfer_outgoing_bytes_total
 
 
-def remembered(n_documents, n_topics, passes, path):
+def remembered(path, n_documents, n_topics, passes):
     """A row of memory, measured in a process of its own, the client; the scheduler has one too."""
     from dask import config, delayed
     from distributed import Client
@@ -151,7 +131,7 @@ def remembered(n_documents, n_topics, passes, path):
     return [n_documents, n_topics, passes, *figures]
 
 
-def scored(lanes, passes, seed, path):
+def scored(path, lanes, passes, seed):
     """The score of test documents after training in lanes, or by plain fit (0)."""
     corpus = open_corpus(path)
     model = estimator(seed, passes)
@@ -163,80 +143,43 @@ def scored(lanes, passes, seed, path):
     return model.score(test)
 
 
-def measure_times(study, path, repeats):
-    for repeat in range(repeats):
-        for kind in KINDS:
-            run = f"{kind} {repeat}"
-            if run not in study.cache:
-                row = in_child("timed", kind, path)
-                study.cache.add({"run": run, "times": row})
-                study.sign()
-                print(run, row, flush=True)
-    rows = []
-    for kind in KINDS:
-        runs = [study.cache.rows[f"{kind} {repeat}"]["times"] for repeat in range(repeats)]
-        rows.append([kind, *(f"{value:.3g}" for value in np.median(runs, axis=0))])
-    study.write("times", TIMES, rows)
+FUNCTIONS = {"times": timed, "memory": remembered, "score": scored}
 
 
-def measure_memory(study, path):
-    rows = []
-    for size in SIZES:
-        run = f"memory {size}"
-        if run not in study.cache:
-            study.cache.add({"run": run, "memory": in_child("remembered", *size, path)})
+def rows_of(study, path, part, runs):
+    """What is measured in each of the runs, in a process of its own."""
+    for run in runs:
+        if (part, *run) not in study.cache:
+            study.cache.add((part, *run), {part: printed(apart(FUNCTIONS[part], path, *run))})
             study.sign()
-            print(run, study.cache.rows[run]["memory"], flush=True)
-        row = study.cache.rows[run]["memory"]
-        rows.append([*row[:4], *(f"{value:.3g}" for value in row[4:])])
-    study.write("memory", MEMORIES, rows)
+    return [study.cache.get(part, *run)[part] for run in runs]
 
 
-def measure_scores(study, path, most_passes):
+def write_tables(study, path):
+    rows_of(study, path, "times", [(kind, repeat) for repeat in REPEATS for kind in KINDS])  # in turn
+    times = {kind: rows_of(study, path, "times", [(kind, repeat) for repeat in REPEATS]) for kind in KINDS}
+    table = [[kind, *shown(np.median(each, axis=0), ".3g")] for kind, each in times.items()]
+    study.write("times", TIMES, table)
+    table = rows_of(study, path, "memory", SIZES)
+    study.write("memory", MEMORIES, [[*row[:4], *shown(row[4:], ".3g")] for row in table])
+    table = []
     for passes in PASSES:
-        for seed, lanes in product(SEEDS[passes], (0, *LANES)):
-            run = f"score {lanes} {passes} {seed}"
-            if run not in study.cache and passes <= most_passes:
-                study.cache.add({"run": run, "score": in_child("scored", lanes, passes, seed, path)})
-                study.sign()
-                print(run, study.cache.rows[run]["score"], flush=True)
-    rows = []
-    for passes in PASSES:
-        runs = {lanes: [f"score {lanes} {passes} {seed}" for seed in SEEDS[passes]] for lanes in (0, *LANES)}
-        if not all(run in study.cache.rows for some in runs.values() for run in some):
-            continue
-        scores = {
-            lanes: np.array([study.cache.rows[run]["score"] for run in some]) for lanes, some in runs.items()
-        }
+        runs = {lanes: [(lanes, passes, seed) for seed in SEEDS[passes]] for lanes in (0, *LANES)}
+        scores = {lanes: np.array(rows_of(study, path, "score", each)) for lanes, each in runs.items()}
         for lanes, values in scores.items():
             less = scores[0] - values
-            figures = (f"{value:.4f}" for value in (values.mean(), less.mean(), less.max()))
-            rows.append([lanes or "plain fit", passes, len(values), *figures])
-    study.write("scores", SCORES, rows)
-
-
-def in_child(function, *arguments):
-    """What a function of this file returns, in a process of its own."""
-    command = [sys.executable, __file__, "--run", function, json.dumps(arguments)]
-    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    return json.loads(output.splitlines()[-1])
+            cells = shown([values.mean(), less.mean(), less.max()])
+            table.append([lanes or "plain fit", passes, len(values), *cells])
+    study.write("scores", SCORES, table)
 
 
 def main():
-    if sys.argv[1:2] == ["--run"]:
-        print(json.dumps(globals()[sys.argv[2]](*json.loads(sys.argv[3]))))
-        return
     parser = new_parser(__doc__)
-    parser.add_argument("--repeats", type=int, default=3, help="of each time")
-    parser.add_argument("--passes", type=int, default=max(PASSES), help="at most, for scores; 0: none")
     parser.add_argument("--corpus", type=Path, help="folder in which the corpus is kept for the next time")
     arguments = parser.parse_args()
     study = Study("dask_scaling", arguments)
     with tempfile.TemporaryDirectory() as folder:
-        path = training_documents(arguments.corpus or folder).path
-        measure_times(study, path, arguments.repeats)
-        measure_memory(study, path)
-        measure_scores(study, path, arguments.passes)
+        write_tables(study, training_documents(arguments.corpus or folder).path)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,12 @@
 """How the defaults were chosen: each parameter moved away from its default, alone.
 
-    python benchmarks/defaults.py [OnlineEMLDA | OnlineOPELDA | OnlineCVB0LDA | MomentMatchingLDA | ...]
+    python benchmarks/defaults.py [--only estimator=OnlineOPELDA]
 
-Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped. Writes
-defaults.csv (other estimators than the first have their own files) and ..._summary.csv, the mean over corpora
-of the difference to the default, to benchmarks/output/, or with --update to doc/benchmarks/. The score is the
-held-out nats per word by document completion, with the same fold-in for all; for moment matching the
-estimator's own, which averages over the number of topics.
+Tables of other estimators than OnlineEMLDA have names of their own; the summaries have the mean over corpora
+of the difference to the default. The score is the held-out nats per word by document completion, with the
+same fold-in for all; for moment matching the estimator's own, which averages over the number of topics.
 """
 
-import json
 import time
 from itertools import product
 
@@ -31,88 +28,80 @@ def em_variants(n_components, max_iter):
     Those that matter most come in every setting, the others for a single pass only. Numbers are priors that
     stay what they are, beside the default's shares that are learned.
     """
-    prior, word_prior = default_prior(n_components), default_topic_word_prior(n_components)
     yield "default", "", {}
     yield "doc_topic_prior", "None", {"doc_topic_prior": None}
-    for value in (0.5, 0.6, 0.7, 0.8):
-        yield "learning_decay", value, {"learning_decay": value}
-    for factor in (0.5, 2.0):
-        yield "doc_topic_prior", f"{factor} x default", {"doc_topic_prior": factor * prior}
-    for factor in (0.25, 4.0):
-        yield "topic_word_prior", f"{factor} x default", {"topic_word_prior": factor * word_prior}
-    yield "batch_size", 100, {"batch_size": 100}
+    yield from moved("learning_decay", 0.5, 0.6, 0.7, 0.8)
+    yield from scaled_priors(n_components)
+    yield from moved("batch_size", 100)
     if max_iter > 1:
         return
-    yield "batch_size", 25, {"batch_size": 25}
-    for value in (0.0, 10.0):
-        yield "learning_offset", value, {"learning_offset": value}
+    yield from moved("batch_size", 25)
+    yield from moved("learning_offset", 0.0, 10.0)
     yield "doc_topic_prior", "1 / n_components", {"doc_topic_prior": 1 / n_components}
     for kind in ("auto", "auto-symmetric"):
-        moved = {"doc_topic_prior": kind, "prior_update": "fixed-point"}
-        yield "doc_topic_prior", f"{kind}, fixed point", moved
+        settings = {"doc_topic_prior": kind, "prior_update": "fixed-point"}
+        yield "doc_topic_prior", f"{kind}, fixed point", settings
     for burn_in, sweeps in ((2, 2), (7, 3), (15, 5)):
         yield "burn-in + sweeps", f"{burn_in} + {sweeps}", {"doc_burn_in": burn_in, "doc_sweeps": sweeps}
     if n_components <= 100:  # these two take minutes each at 1000 topics, and lose
-        yield "average", True, {"average": True}
-        yield "inference", "variational", {"inference": "variational"}
+        yield from moved("average", True)
+        yield from moved("inference", "variational")
+
+
+def moved(parameter, *values):
+    return [(parameter, value, {parameter: value}) for value in values]
+
+
+def scaled_priors(n_components, words=True):
+    """Multiples of the default priors."""
+    priors = {"doc_topic_prior": (default_prior(n_components), (0.5, 2.0))}
+    if words:
+        priors["topic_word_prior"] = default_topic_word_prior(n_components), (0.25, 4.0)
+    for name, (prior, factors) in priors.items():
+        yield from ((name, f"{factor} x default", {name: factor * prior}) for factor in factors)
 
 
 def minibatch_variants(n_components, decays):
     """What the two methods below have in common."""
-    prior, word_prior = default_prior(n_components), default_topic_word_prior(n_components)
     yield "default", "", {}
-    for value in decays:
-        yield "learning_decay", value, {"learning_decay": value}
-    yield "learning_offset", 10.0, {"learning_offset": 10.0}
-    for value in (25, 100, 200):
-        yield "batch_size", value, {"batch_size": value}
-    for factor in (0.5, 2.0):
-        yield "doc_topic_prior", f"{factor} x default", {"doc_topic_prior": factor * prior}
-    for factor in (0.25, 4.0):
-        yield "topic_word_prior", f"{factor} x default", {"topic_word_prior": factor * word_prior}
+    yield from moved("learning_decay", *decays)
+    yield from moved("learning_offset", 10.0)
+    yield from moved("batch_size", 25, 100, 200)
+    yield from scaled_priors(n_components)
 
 
 def ope_variants(n_components, _):
     yield from minibatch_variants(n_components, (0.55, 0.75))
-    yield "doc_topic_prior", 1.01, {"doc_topic_prior": 1.01}
-    for value in (20, 100):
-        yield "max_doc_update_iter", value, {"max_doc_update_iter": value}
-    for value in (0.2, 0.8):
-        yield "bernoulli_p", value, {"bernoulli_p": value}
+    yield from moved("doc_topic_prior", 1.01)
+    yield from moved("max_doc_update_iter", 20, 100)
+    yield from moved("bernoulli_p", 0.2, 0.8)
 
 
 def cvb0_variants(n_components, _):
     yield from minibatch_variants(n_components, (0.65, 0.85))
-    for value in (1, 2, 3, 10):
-        yield "max_doc_update_iter", value, {"max_doc_update_iter": value}
-    for value in (1.0, 50.0):
-        yield "doc_learning_offset", value, {"doc_learning_offset": value}
-    yield "doc_learning_decay", 0.6, {"doc_learning_decay": 0.6}
+    yield from moved("max_doc_update_iter", 1, 2, 3, 10)
+    yield from moved("doc_learning_offset", 1.0, 50.0)
+    yield from moved("doc_learning_decay", 0.6)
 
 
 def filter_variants(n_components, _):
-    prior = default_prior(n_components)
     yield "default", "", {}
-    yield "second_moment", "first", {"second_moment": "first"}
-    for value in ("corpus", "document", None):
-        yield "shuffle", value, {"shuffle": value}
-    for factor in (0.5, 2.0):
-        yield "doc_topic_prior", f"{factor} x default", {"doc_topic_prior": factor * prior}
-    for value in (1.0, "auto", "auto-symmetric"):
-        yield "doc_topic_prior", value, {"doc_topic_prior": value}
-    for value in (0.002, 0.02, 0.05):
-        yield "topic_word_prior", value, {"topic_word_prior": value}
+    yield from moved("second_moment", "first")
+    yield from moved("shuffle", "corpus", "document", None)
+    yield from scaled_priors(n_components, words=False)
+    yield from moved("doc_topic_prior", 1.0, "auto", "auto-symmetric")
+    yield from moved("topic_word_prior", 0.002, 0.02, 0.05)
 
 
 def number_variants(n_components, max_iter):
     yield from filter_variants(n_components, max_iter)
-    yield "n_components_prior", "exponential", {"n_components_prior": "exponential"}
+    yield from moved("n_components_prior", "exponential")
 
 
 def triangular_variants(n_components, max_iter):
     """Around the uniform prior of the number of topics, with which the others are comparable."""
     yield from number_variants(n_components, max_iter)
-    yield "n_components_prior", 2.0, {"n_components_prior": 2.0}
+    yield from moved("n_components_prior", 2.0)
 
 
 ALL_SETTINGS = [(max_iter, n_components) for max_iter in (1, 3) for n_components in (20, 100, 1000)]
@@ -130,14 +119,10 @@ NUMBER_VARIANTS = number_variants, triangular_variants
 BASES = {"TriangularDirichletLDA": {"n_components_prior": "uniform"}}
 
 
-def key_of(estimator, *cells):
-    return json.dumps([estimator, *map(str, cells)])
-
-
 def measured(study, estimator):
-    """Everything measured so far of an estimator: cells of the first fields -> row of the cache."""
-    runs = ((json.loads(key), row) for key, row in study.cache.rows.items())
-    return {tuple(cells): row for (name, *cells), row in runs if name == estimator}
+    """Everything measured so far of an estimator: cells of the first fields -> row."""
+    rows = study.cache.select(estimator=estimator)
+    return {tuple(str(row[name]) for name in FIELDS[:5]): row for row in rows}
 
 
 def write_tables(study, estimator):
@@ -146,34 +131,28 @@ def write_tables(study, estimator):
     rows = measured(study, estimator)
     head = [*FIELDS, "topics found"] if variants in NUMBER_VARIANTS else FIELDS
     found = {cells: [row["topics"]] if "topics" in row else [] for cells, row in rows.items()}
-    study.write(
-        name,
-        head,
-        (
-            [*cells, f"{row['score']:.4f}", f"{row['seconds']:.2f}", *found[cells]]
-            for cells, row in rows.items()
-        ),
-    )
+    cells_of = ([*cells, f"{row['score']:.4f}", f"{row['seconds']:.2f}"] for cells, row in rows.items())
+    study.write(name, head, ([*cells, *more] for cells, more in zip(cells_of, found.values())))
     scores = {cells: row["score"] for cells, row in rows.items()}
     settings = sorted({key[:2] for key in scores}, key=lambda setting: tuple(map(int, setting)))
     passes = {"1": "1 pass"}
     heads = [f"{k} topics, {passes.get(n, n + ' passes')}" for k, n in settings]
     table = []
-    for moved in dict.fromkeys(key[2:4] for key in scores if key[2] != "default"):
+    for variant in dict.fromkeys(key[2:4] for key in scores if key[2] != "default"):
         cells = []
         for setting in settings:
             gains = [
-                scores[(*setting, *moved, corpus)] - scores[(*setting, "default", "", corpus)]
+                scores[(*setting, *variant, corpus)] - scores[(*setting, "default", "", corpus)]
                 for corpus in CORPORA
-                if (*setting, *moved, corpus) in scores
+                if (*setting, *variant, corpus) in scores
             ]
             cells.append(f"{np.mean(gains):+.3f}" if len(gains) == len(CORPORA) else "")
-        table.append([*moved, *cells])
+        table.append([*variant, *cells])
     study.write(f"{name}_summary" if name else "summary", ["parameter", "value", *heads], table)
 
 
-def new_model(estimator, n_components, max_iter, moved):
-    model = getattr(sktopic, estimator)(n_components, random_state=0, **{**BASES.get(estimator, {}), **moved})
+def new_model(estimator, n_components, max_iter, given):
+    model = getattr(sktopic, estimator)(n_components, random_state=0, **{**BASES.get(estimator, {}), **given})
     return model.set_params(max_iter=max_iter) if hasattr(model, "max_iter") else model
 
 
@@ -183,32 +162,35 @@ def score_of(model, test):
     return model.score(test)
 
 
-def main():
-    parser = new_parser(__doc__)
-    parser.add_argument("estimator", nargs="?", choices=list(STUDIES), default="OnlineEMLDA")
-    arguments = parser.parse_args()
-    estimator, study = arguments.estimator, Study("defaults", arguments)
+def runs_of(estimator):
+    """Run -> what is moved."""
     _, variants, settings = STUDIES[estimator]
-    for (max_iter, n_components), corpus in product(settings, CORPORA):
-        todo = {}
-        for parameter, value, moved in variants(n_components, max_iter):
-            cells = (n_components, max_iter, parameter, value, corpus)
-            if key_of(estimator, *cells) not in study.cache:
-                todo[cells] = moved
-        if todo:
-            train, test, _ = load(corpus)
-            study.sign()
-        for cells, moved in todo.items():
-            model = new_model(estimator, n_components, max_iter, moved)
-            start = time.perf_counter()
-            model.fit(train)
-            seconds = time.perf_counter() - start
-            row = {"score": round(float(score_of(model, test[:500])), 4), "seconds": round(seconds, 2)}
-            if variants in NUMBER_VARIANTS:
-                row["topics"] = int(model.n_components_)
-            study.cache.add({"run": key_of(estimator, *cells), **row})
-            print(*cells, *row.values(), flush=True)
-    write_tables(study, estimator)
+    return {
+        (estimator, n_components, max_iter, parameter, str(value), corpus): given
+        for (max_iter, n_components), corpus in product(settings, CORPORA)
+        for parameter, value, given in variants(n_components, max_iter)
+    }
+
+
+def measure(estimator, n_components, max_iter, parameter, value, corpus, given):
+    """The row of a run."""
+    train, test, _ = load(corpus)
+    model, start = new_model(estimator, n_components, max_iter, given), time.perf_counter()
+    model.fit(train)
+    seconds = time.perf_counter() - start
+    row = {"score": round(float(score_of(model, test[:500])), 4), "seconds": round(seconds, 2)}
+    if STUDIES[estimator][1] in NUMBER_VARIANTS:
+        row["topics"] = int(model.n_components_)
+    return row
+
+
+def main():
+    study = Study("defaults", new_parser(__doc__, runs=True, jobs=1).parse_args())
+    for estimator in STUDIES:
+        runs = runs_of(estimator)
+        study.measure(measure, runs, lambda run, runs=runs: (runs[run],))
+        if study.cache.select(estimator=estimator):
+            write_tables(study, estimator)
 
 
 if __name__ == "__main__":

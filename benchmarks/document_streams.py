@@ -1,23 +1,22 @@
 """Whether scores change where copies of a document in a batch draw the same topics.
 
-    python benchmarks/document_streams.py [--corpora pairs kos reuters21578 20news] [--seeds 5]
+    python benchmarks/document_streams.py
 
 In training, the random numbers of a document are named by the update and by the words and counts of the
 document, so that its copies in one batch draw alike. The other way names them by the position in the batch,
 so that copies draw independently. Each method that samples documents is fitted both ways, in three passes,
-with 20 topics, and scored on the test documents. "pairs" is made here: 20,000 documents of two words each,
-of 20 words and 4 topics, in which most documents occur many times. The interval is of 95 percent, from
-the differences of equal seeds (Student's t). An interrupted study continues after its last run. The table,
-document_streams.csv, goes to benchmarks/output/, or with --update to doc/benchmarks/.
+with 20 topics, and scored on the test documents. "pairs" is made here: 20,000 documents of two words each, of
+20 words and 4 topics, in which most documents occur many times. The interval is of 95 percent, from the
+differences of equal seeds (Student's t).
 """
 
-import time
+from itertools import product
 from unittest.mock import patch
 
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import CORPUS_NAMES, Study, interval, new_parser
+from _study import CORPUS_NAMES, Study, interval, new_parser, shown
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic._kernels.random._rng import position_keys
@@ -28,16 +27,8 @@ from sktopic.lda import HybridLDA, LangevinLDA, OnlineEMLDA, OnlineOPELDA, Strea
 CORPORA = ("pairs", "kos", "reuters21578", "20news")
 METHODS = (OnlineEMLDA, HybridLDA, StreamingGibbsLDA, LangevinLDA, OnlineOPELDA, OnlineEMHDP, HybridHDP)
 PARAMS = {"n_components": 20, "max_iter": 3, "n_jobs": 1}
-HEAD = [
-    "corpus",
-    "share of documents that are repeated in a batch",
-    "method",
-    "score, by position",
-    "score, by content",
-    "difference",
-    "95 percent interval from",
-    "to",
-]
+HEAD = ["corpus", "share of documents that are repeated in a batch", "method", "score, by position"]
+HEAD += ["score, by content", "difference", "95 percent interval from", "to"]
 
 
 def documents_of(corpus):
@@ -77,49 +68,31 @@ def keys_by_position(reader, batch, key):
 
 def measure(corpus, name, seed):
     """The row of a run: both scores of a method."""
-    start = time.perf_counter()
     X, X_test = documents_of(corpus)
     kind = next(each for each in METHODS if each.__name__ == name)
     model = kind(**PARAMS, random_state=seed)
     by_content = model.fit(X).score(X_test)
     with patch.object(DocumentReader, "keys", keys_by_position):
         by_position = model.fit(X).score(X_test)
-    return {
-        "run": f"{corpus} {name} {seed}",
-        "by position": round(by_position, 5),
-        "by content": round(by_content, 5),
-        "seconds": round(time.perf_counter() - start, 2),
-    }
+    return {"by position": round(by_position, 5), "by content": round(by_content, 5)}
 
 
-def table(study, corpora):
-    for corpus in corpora:
+def table(study):
+    for corpus in CORPORA:
         share = share_repeated(documents_of(corpus)[0])
         for kind in METHODS:
-            start = f"{corpus} {kind.__name__} "
-            runs = [run for key, run in study.cache.rows.items() if key.startswith(start)]
+            runs = study.cache.select(corpus=corpus, estimator=kind.__name__)
             scores = np.array([[run["by position"], run["by content"]] for run in runs])
-            difference = [f"{x:+.4f}" for x in interval(scores[:, 1] - scores[:, 0])]
-            means = [f"{x:.4f}" for x in scores.mean(axis=0)]
+            less = shown(interval(scores[:, 1] - scores[:, 0]), "+.4f")
             name = CORPUS_NAMES.get(corpus, "pairs of words")
-            yield [name, f"{share:.5f}", kind.__name__, *means, *difference]
+            yield [name, f"{share:.5f}", kind.__name__, *shown(scores.mean(axis=0)), *less]
 
 
 def main():
-    parser = new_parser(__doc__)
-    parser.add_argument("--corpora", nargs="+", default=CORPORA)
-    parser.add_argument("--seeds", type=int, default=5)
-    arguments = parser.parse_args()
-    study = Study("document_streams", arguments)
-    for corpus in arguments.corpora:
-        for kind in METHODS:
-            for seed in range(arguments.seeds):
-                if f"{corpus} {kind.__name__} {seed}" not in study.cache:
-                    run = measure(corpus, kind.__name__, seed)
-                    study.sign()
-                    study.cache.add(run)
-                    print(run["run"], f"{run['seconds']:.0f} s", flush=True)
-    study.write("", HEAD, table(study, arguments.corpora))
+    study = Study("document_streams", new_parser(__doc__, runs=True).parse_args())
+    cells = product(CORPORA, METHODS, range(5))
+    study.measure(measure, [(corpus, kind.__name__, seed) for corpus, kind, seed in cells])
+    study.write("", HEAD, table(study))
 
 
 if __name__ == "__main__":

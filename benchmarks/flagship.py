@@ -1,36 +1,27 @@
 """Which choices of OnlineEMLDA decide what it predicts, beside the other mini-batch methods.
 
-    python benchmarks/flagship.py [--jobs 2] [--stage confirm | screen]
+    python benchmarks/flagship.py
 
-Needs SKTOPIC_DATA. A designed experiment ("screen"): each factor (inference, boosting, step size, prior of
-topic proportions, sweeps) is moved alone from a starting point (Gibbs sampling of 4 + 3 sweeps, a step size
-of decay 0.65, a fixed prior), and pairs of them that may depend on each other together. Each run makes five
-passes over training documents in random order, and is scored after the first and the fifth (boosted
-variational ones, which take long, make one) on documents of the training part that were held out: the
-corpora's test documents play no part.
-
-What the first pass might do otherwise was tried on such documents, too, by patches of the library that are
-not kept; their runs are ("first pass").
-
-Then ("confirm") the default, settings that follow from this, and other methods are scored on test documents,
-after passes of `fit`.
+A designed experiment ("screen"): each factor (inference, boosting, step size, prior of topic proportions,
+sweeps) is moved alone from a starting point (Gibbs sampling of 4 + 3 sweeps, a step size of decay 0.65, a
+fixed prior), and pairs that may depend on each other together. Each run makes five passes over training
+documents in random order, and is scored after the first and the fifth (boosted variational ones make one
+pass) on documents of the training part that were held out. "first pass" are runs by patches of the library
+that are not kept. "confirm": the default, settings that follow from this, and other methods are scored on
+test documents.
 
 The score is document completion with the same sampler for all; topics are also scored under another prior:
 those found with a learned prior under the fixed one, others under a symmetric one as large as what
-SinglePassLDA learns there. Seconds are those of the processor. Writes flagship_scores.csv (every score),
-flagship_effects.csv (mean differences with intervals over corpora and splits), flagship_first_pass.csv,
-flagship_defaults.csv, flagship_gains.csv and flagship_equal_time.csv to benchmarks/output/, or with --update
-to doc/benchmarks/.
+SinglePassLDA learns there. Seconds are those of the processor.
 """
 
-import json
 import time
 from functools import partial
 from itertools import product
 
 import numpy as np
 from _corpora import load
-from _study import Pool, Study, interval, new_parser
+from _study import Study, interval, new_parser
 from _traces import fit_and_score
 
 from sktopic import hdp, lda
@@ -73,11 +64,7 @@ PAIRS = [
     *product(("decay 0.75", "decay 1"), SWEEPS),
     *product(SWEEPS[:1], PRIORS),
 ]
-BESIDE = {
-    "SinglePassLDA": lda.SinglePassLDA,
-    "HybridLDA": lda.HybridLDA,
-    "HybridHDP": hdp.HybridHDP,
-}
+BESIDE = {kind.__name__: kind for kind in (lda.SinglePassLDA, lda.HybridLDA, hdp.HybridHDP)}
 # In the first pass: the default before its steps bent, and splits
 BEFORE, SPLITS = "decay 0.65", (0, 1, 2)
 # What is confirmed: name -> estimator, parameters, and passes after which it is scored
@@ -94,11 +81,7 @@ CONFIRMED = {
 }
 # Corpus -> documents to learn from at most
 CONFIRMED_ON = {
-    "kos": None,
-    "nips_uci": None,
-    "reuters21578": None,
-    "20news": None,
-    "enron_inbox": None,
+    **dict.fromkeys(("kos", "nips_uci", "reuters21578", "20news", "enron_inbox")),
     "arxiv_0": 50_000,
 }
 LATE = ("OnlineCVB0LDA", "HybridLDA", "HybridHDP")
@@ -107,6 +90,8 @@ CONFIRMED_TOPICS = (100, 20, 500)
 CONFIRMED_SEEDS = (0, 1, 2)
 N_TEST = 500
 START_NAME = "start"
+GAINS = ("default", EARLIER), ("for one pass", "SinglePassLDA"), ("default", "SinglePassLDA")
+completion = partial(document_completion, burn_in=20, sweeps=20, n_jobs=1)
 FIELDS = ["corpus", "split", "setting", "passes", "score", "under another prior", "seconds", "prior"]
 
 
@@ -140,12 +125,12 @@ def passes_of(setting):
 
 
 def measure(setting, corpus, seed, other):
-    """One run: a row of the cache; other: a prior to score topics under, beside that of the estimator."""
+    """The row of a run; other: a prior to score topics under, beside that of the estimator."""
     train, held_out = split(corpus, seed)
     passes = passes_of(setting)
     n = train.shape[0]
     model, seconds, order = new_model(setting, seed, n), 0.0, np.random.RandomState(seed)
-    row = {"run": key_of(setting, corpus, seed), "score": [], "other": [], "time": []}
+    row = {"score": [], "other": [], "time": []}
     for i in range(1, max(passes) + 1):
         shuffled = train[order.permutation(n)]
         start = time.process_time()
@@ -153,79 +138,59 @@ def measure(setting, corpus, seed, other):
         seconds += time.process_time() - start
         if i in passes:
             for name, prior in (("score", None), ("other", other)):
-                score = document_completion(
-                    model, held_out, doc_topic_prior=prior, burn_in=20, sweeps=20, n_jobs=1
-                )
+                score = completion(model, held_out, doc_topic_prior=prior)
                 row[name].append(round(float(score), 4))
             row["time"].append(round(seconds, 2))
     return {**row, "seconds": round(seconds, 2), "prior": round(float(model.doc_topic_prior_.sum()), 3)}
 
 
 def measure_confirmed(name, corpus, n_components, seed):
-    """One run to confirm: a row of the cache."""
+    """The row of a run to confirm."""
     train, test, _ = load(corpus)
     choice = np.random.RandomState(seed)
     train = train[choice.permutation(train.shape[0])[: CONFIRMED_ON[corpus]]]
     test = test[choice.permutation(test.shape[0])[:N_TEST]]
     kind, parameters, passes = CONFIRMED[name]
     model = kind(n_components, random_state=seed, **parameters)
-    score = partial(document_completion, X=test, burn_in=20, sweeps=20, n_jobs=1)
-    noted = fit_and_score(model, train, score, passes)
+    noted = fit_and_score(model, train, partial(completion, X=test), passes)
     return {
-        "run": confirmed_key(name, corpus, n_components, seed),
         "score": [round(score, 4) for score, _ in noted],
         "time": [round(seconds, 2) for _, seconds in noted],
         "seconds": round(noted[-1][1], 2),
     }
 
 
-def confirmed_key(*cells):
-    return json.dumps(["confirm", *cells])
-
-
-def confirm_all(study, jobs):
+def confirm_all(study):
     runs = product(CONFIRMED_TOPICS, CONFIRMED_SEEDS, CONFIRMED_ON, CONFIRMED)
-    calls = [(name, corpus, k, seed) for k, seed, corpus, name in runs]
-    calls.sort(
-        key=lambda call: (call[1] in LARGE, call[2] != CONFIRMED_TOPICS[0], call[0] in LATE, call[3])
-    )  # quick ones first
-    todo = [call for call in calls if confirmed_key(*call) not in study.cache]
-    with Pool(study, jobs, len(todo)) as pool:
-        pool.measure(measure_confirmed, todo)
+    runs = [("confirm", name, corpus, k, seed) for k, seed, corpus, name in runs]
+    runs.sort(key=lambda run: (run[2] in LARGE, run[3] != CONFIRMED_TOPICS[0], run[1] in LATE, run[4]))
+    study.measure({"confirm": measure_confirmed}, runs)  # quick ones first
 
 
-def confirmed_scores(rows, name, corpus, n_components, n_passes, value="score"):
+def confirmed_scores(cache, name, corpus, n_components, n_passes, value="score"):
     """By seed."""
     if n_passes not in CONFIRMED[name][2]:
         return {}
-    keys = {seed: confirmed_key(name, corpus, n_components, seed) for seed in CONFIRMED_SEEDS}
-    at = CONFIRMED[name][2].index(n_passes)
-    return {seed: rows[key][value][at] for seed, key in keys.items() if key in rows}
+    rows = cache.found(("confirm", name, corpus, n_components, seed) for seed in CONFIRMED_SEEDS)
+    return {row["seed"]: row[value][CONFIRMED[name][2].index(n_passes)] for row in rows}
 
 
 def write_confirmed(study):
     """Mean scores and seconds, and what settings gain over others, with intervals over seeds."""
-    rows, table, gains = study.cache.rows, [], []
+    cache, table, gains = study.cache, [], []
     for k, corpus, n in product(sorted(CONFIRMED_TOPICS), CONFIRMED_ON, PASSES):
         for name in CONFIRMED:
-            scores = confirmed_scores(rows, name, corpus, k, n)
+            scores = confirmed_scores(cache, name, corpus, k, n)
             if scores:
-                seconds = confirmed_scores(rows, name, corpus, k, n, "time")
+                seconds = confirmed_scores(cache, name, corpus, k, n, "time")
                 score, time_ = np.mean(list(scores.values())), np.mean(list(seconds.values()))
                 table.append([corpus, k, n, name, f"{score:.4f}", f"{time_:.2f}", len(scores)])
-        for name, beside in (
-            ("default", EARLIER),
-            ("for one pass", "SinglePassLDA"),
-            ("default", "SinglePassLDA"),
-        ):
-            scores, others = (confirmed_scores(rows, each, corpus, k, n) for each in (name, beside))
+        for name, beside in GAINS:
+            scores, others = (confirmed_scores(cache, each, corpus, k, n) for each in (name, beside))
             both = sorted(set(scores) & set(others))
             if both:
                 mean, low, high = interval([scores[seed] - others[seed] for seed in both])
-                seconds = [
-                    sum(confirmed_scores(rows, e, corpus, k, n, "time")[s] for s in both)
-                    for e in (name, beside)
-                ]
+                seconds = [means(cache, both, each, corpus, k, n)[1] for each in (name, beside)]
                 bounds = f"{low:+.3f} to {high:+.3f}" if len(both) > 1 else ""
                 ratio = f"{seconds[0] / seconds[1]:.2f}"
                 gains.append([corpus, k, n, name, beside, f"{mean:+.4f}", bounds, ratio, len(both)])
@@ -236,15 +201,15 @@ def write_confirmed(study):
 
 def write_equal_time(study):
     """What other methods reach, beside the default after as many passes as take no more time, or one."""
-    rows, table = study.cache.rows, []
+    cache, table = study.cache, []
     for k, corpus, name in product(sorted(CONFIRMED_TOPICS), CONFIRMED_ON, ("SinglePassLDA", *LATE)):
         for n in PASSES:
-            other = confirmed_scores(rows, name, corpus, k, n)
-            both = [seed for seed in confirmed_scores(rows, "default", corpus, k, 1) if seed in other]
+            other = confirmed_scores(cache, name, corpus, k, n)
+            both = [seed for seed in confirmed_scores(cache, "default", corpus, k, 1) if seed in other]
             if not both:
                 continue
-            score, seconds = means(rows, both, name, corpus, k, n)
-            own = [(i, *means(rows, both, "default", corpus, k, i)) for i in EACH_PASS]
+            score, seconds = means(cache, both, name, corpus, k, n)
+            own = [(i, *means(cache, both, "default", corpus, k, i)) for i in EACH_PASS]
             quick = [each for each in own if each[2] <= seconds] or own[:1]
             i, own_score, own_seconds = quick[-1]
             cells = [f"{own_score:.4f}", f"{own_seconds:.2f}", f"{own_score - score:+.4f}", len(both)]
@@ -256,11 +221,8 @@ def write_equal_time(study):
 
 def write_first_pass(study):
     """What was tried for the first pass: gains over steps of decay 0.65, which were the default."""
-    runs = {}
-    for key, row in study.cache.rows.items():
-        kind, *cells = json.loads(key)
-        if kind == "first pass":
-            runs[tuple(cells)] = row
+    rows = study.cache.select(part="first pass")
+    runs = {(row["setting"], row["corpus"], row["seed"]): row for row in rows}
     table = []
     for setting, corpus in sorted({cells[:2] for cells in runs if cells[0] != BEFORE}):
         seeds = [s for s in SPLITS if {(setting, corpus, s), (BEFORE, corpus, s)} <= runs.keys()]
@@ -273,53 +235,39 @@ def write_first_pass(study):
     study.write("first_pass", head, table)
 
 
-def means(rows, seeds, *cells):
+def means(cache, seeds, *cells):
     """Of score and seconds over some seeds."""
-    found = (confirmed_scores(rows, *cells, value) for value in ("score", "time"))
+    found = (confirmed_scores(cache, *cells, value) for value in ("score", "time"))
     return [float(np.mean([each[seed] for seed in seeds])) for each in found]
-
-
-def key_of(setting, corpus, seed):
-    return json.dumps([setting, corpus, seed])
 
 
 def learns(setting):
     return any(name in PRIORS for name in setting) or setting[0] in BESIDE
 
 
-def run_all(study, jobs):
-    """Measure what the cache does not have, split by split, single levels first; before all what tells the
-    other prior."""
-    rows = study.cache.rows
+def run_all(study):
+    """Measure split by split, single levels first; before all what tells the other prior."""
     first = ("SinglePassLDA",)
     others = [*settings(), *((name,) for name in BESIDE if name not in first)]
-    todo = [
-        (setting, corpus, seed)
-        for seed in SEEDS
-        for setting in (first, *others)
-        for corpus in CORPORA
-        if key_of(setting, corpus, seed) not in study.cache
-    ]
-    with Pool(study, jobs, len(todo)) as pool:
-        for seed, early in product(SEEDS, (True, False)):
-            calls = []
-            for setting, corpus, s in todo:
-                if (s, setting == first) != (seed, early):
-                    continue
-                prior = default_prior(N_COMPONENTS)
-                if not learns(setting):
-                    prior = rows[key_of(first, corpus, seed)]["prior"] / N_COMPONENTS
-                calls.append((setting, corpus, seed, prior))
-            pool.measure(measure, calls)
+
+    def other_prior(run):
+        _, setting, corpus, seed = run
+        if setting == first or learns(setting):
+            return (default_prior(N_COMPONENTS),)
+        return (study.cache.get("screen", first, corpus, seed)["prior"] / N_COMPONENTS,)
+
+    for seed, of in product(SEEDS, ([first], others)):
+        runs = [("screen", each, corpus, seed) for each in of for corpus in CORPORA]
+        study.measure({"screen": measure}, runs, other_prior)
 
 
-def differences(rows, setting, beside, i, name="score"):
+def differences(cache, setting, beside, i, name="score"):
     """Of the scores of two settings after the pass numbered i, one for each corpus and split there is."""
     found = []
     for corpus, seed in product(CORPORA, SEEDS):
-        keys = key_of(setting, corpus, seed), key_of(beside, corpus, seed)
-        if all(key in rows and i < len(rows[key][name]) for key in keys):
-            found.append((corpus, rows[keys[0]][name][i] - rows[keys[1]][name][i]))
+        rows = [cache.get("screen", each, corpus, seed) for each in (setting, beside)]
+        if all(row and i < len(row[name]) for row in rows):
+            found.append((corpus, rows[0][name][i] - rows[1][name][i]))
     return found
 
 
@@ -341,11 +289,10 @@ def effect(found):
 
 
 def write_tables(study):
-    rows = study.cache.rows
     table = []
     for setting in [*settings(), *((name,) for name in BESIDE)]:
         for corpus, seed in product(CORPORA, SEEDS):
-            row = rows.get(key_of(setting, corpus, seed))
+            row = study.cache.get("screen", setting, corpus, seed)
             if row:
                 for i, n in enumerate(passes_of(setting)):
                     scores = row["score"][i], row["other"][i], row["time"][i], row["prior"]
@@ -357,7 +304,7 @@ def write_tables(study):
             beside = without(setting, i)
             cells = [level, "" if beside == (START_NAME,) else " + ".join(beside)]
             for at in range(len(PASSES)):
-                cells += effect(differences(rows, setting, beside, at))
+                cells += effect(differences(study.cache, setting, beside, at))
             if any(cells[2:]):
                 effects.append(cells)
     names = ["1 pass", "5 passes"]
@@ -366,19 +313,11 @@ def write_tables(study):
 
 
 def main():
-    parser = new_parser(__doc__, long=True)
-    parser.add_argument("--stage", choices=["screen", "confirm"], help="one of the two alone")
-    arguments = parser.parse_args()
-    study = Study("flagship", arguments)
-    if not arguments.draw_only:
-        if arguments.stage != "confirm":
-            run_all(study, arguments.jobs)
-        if arguments.stage != "screen":
-            confirm_all(study, arguments.jobs)
-    write_tables(study)
-    write_first_pass(study)
-    write_confirmed(study)
-    write_equal_time(study)
+    study = Study("flagship", new_parser(__doc__, runs=True).parse_args())
+    run_all(study)
+    confirm_all(study)
+    for write in (write_tables, write_first_pass, write_confirmed, write_equal_time):
+        write(study)
 
 
 if __name__ == "__main__":

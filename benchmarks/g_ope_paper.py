@@ -1,12 +1,6 @@
 """The experiments of Vu et al. (2018) again: generalized OPE over p, and against other online methods.
 
-    python benchmarks/g_ope_paper.py [--short] [--jobs 2] [--estimate] [--seeds 5] [--parts p methods]
-                                     [--corpora nips_uci enron_inbox arxiv]
-
-Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped; tables and
-pictures are drawn from the runs. All of it goes to benchmarks/output/, or with --update to doc/benchmarks/
-and benchmarks/runs/. --short takes some minutes with few documents, to see that all works. --estimate prints
-how long the runs that are missing took with other seeds; --seeds says how many seeds run.
+    python benchmarks/g_ope_paper.py
 
 p        figures 2 and 3: predictive probability and coherence of OnlineOPELDA for p in 0.1, 0.15, ..., 0.9
 methods  figures 4 and 5: OPE, G-OPE at its best p, Online-VB, Online-CVB0, Online-CGS and G-OEM against
@@ -21,26 +15,13 @@ The best p is chosen on every other test document and reported on the rest. On N
 NPMI is that of ten words a topic in the training documents (for arXiv, of the first file).
 """
 
-import json
 import time
-from functools import partial
 from itertools import product
 
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import (
-    Pool,
-    Study,
-    finish,
-    line,
-    new_parser,
-    panels,
-    print_estimates,
-    spread,
-    styles,
-    with_deciles,
-)
+from _study import Study, finish, line, new_parser, panels, shown, spread, styles, with_deciles
 
 from sktopic import lda
 from sktopic.metrics import coherence, document_completion
@@ -49,8 +30,8 @@ K, ITERATIONS = 100, 50
 P = tuple(float(p) for p in np.round(np.arange(0.1, 0.91, 0.05), 2))
 SETTINGS = tuple(product((5000, 500), (0.9, 0.7)))  # mini-batch, kappa
 SHOWN = (5000, 0.9), (500, 0.7)
-# Passes, test documents and seeds.
-CORPORA = {"nips_uci": (5, 150, range(5)), "enron_inbox": (1, 500, range(5)), "arxiv": (1, 500, range(5))}
+# Passes and test documents.
+CORPORA, SEEDS = {"nips_uci": (5, 150), "enron_inbox": (1, 500), "arxiv": (1, 500)}, range(5)
 N_STREAMS = 5
 OTHERS = ("Online-VB", "Online-CVB0", "Online-CGS", "G-OEM")
 METHODS = ("OPE", "G-OPE", *OTHERS)
@@ -81,15 +62,10 @@ def new_model(method, batch, kappa, seed, total_samples):
     return lda.OnlineOPELDA(**common, bernoulli_p=method, max_doc_update_iter=ITERATIONS)
 
 
-def training_parts(corpus, short):
+def training_parts(corpus):
     """The training counts, in files that follow each other, and the test counts."""
-    if corpus == "arxiv":
-        parts = [load(f"arxiv_{i}")[:2] for i in range(1 if short else N_STREAMS)]
-    else:
-        parts = [load(corpus)[:2]]
-    trains, tests = zip(*parts)
-    if short:
-        trains = [train[:10_000] for train in trains]
+    files = [f"arxiv_{i}" for i in range(N_STREAMS)] if corpus == "arxiv" else [corpus]
+    trains, tests = zip(*(load(file)[:2] for file in files))
     return list(trains), sp.vstack(tests, format="csr")[: CORPORA[corpus][1]]
 
 
@@ -99,16 +75,15 @@ def marks_of(n_documents, curve):
     return [*marks, n_documents]
 
 
-def measure(run, short):
-    """One run: a row of the cache."""
-    corpus, seed, method, batch, kappa, curve = run
-    trains, test = training_parts(corpus, short)
+def measure(corpus, seed, method, batch, kappa, curve):
+    """The row of a run."""
+    trains, test = training_parts(corpus)
     n_passes = CORPORA[corpus][0]
     train = sp.vstack(trains * n_passes, format="csr") if len(trains) * n_passes > 1 else trains[0]
     total_samples = train.shape[0] // n_passes
     batch = min(batch, total_samples)
     model = new_model(method, batch, kappa, seed, total_samples)
-    row = {"run": key_of(run), "documents": [], "choice": [], "completion": [], "score": [], "npmi": []}
+    row = {"documents": [], "choice": [], "completion": [], "score": [], "npmi": []}
     seconds, seen, marks = 0.0, 0, marks_of(train.shape[0], curve)
     for first in range(0, train.shape[0], batch):
         start = time.process_time()
@@ -125,93 +100,58 @@ def measure(run, short):
     return {**row, "seconds": round(seconds, 2)}
 
 
-def key_of(run):
-    return json.dumps(run)
-
-
-def p_runs(corpora, short):
+def p_runs():
     """Seed by seed, so that an unfinished study has something of everything."""
-    for seed in range(max(len(CORPORA[corpus][2]) for corpus in corpora)):
-        for corpus, (batch, kappa), p in product(corpora, SETTINGS, (0.1, 0.5, 0.9) if short else P):
-            if seed in seeds_of(corpus, short):
-                yield corpus, seed, p, batch, kappa, False
+    for seed, corpus, (batch, kappa), p in product(SEEDS, CORPORA, SETTINGS, P):
+        yield corpus, seed, p, batch, kappa, False
 
 
-def seeds_of(corpus, short):
-    return range(1) if short else CORPORA[corpus][2]
-
-
-def best_p(cache, corpus, batch, kappa, short):
+def best_p(cache, corpus, batch, kappa):
     """The p with the best median of document completion, on documents that are not reported."""
-    found = p_values(cache, corpus, batch, kappa, short, "choice")
+    found = p_values(cache, corpus, batch, kappa, "choice")
     if not found:
         raise SystemExit(f"There are no runs of {corpus} yet.")
-    medians = {p: np.median(values) for p, values in found.items()}
-    return max(medians, key=medians.get)
+    return max(found, key=lambda p: np.median(found[p]))
 
 
-def method_runs(cache, corpora, short):
-    for corpus, (batch, kappa) in product(corpora, SETTINGS):
-        found = best_p(cache, corpus, batch, kappa, short)
-        for seed, method in product(seeds_of(corpus, short), (0.5, found, *OTHERS)):
-            yield corpus, seed, method, batch, kappa, True
-
-
-def missing(runs, cache, seeds):
-    """Those of the first seeds that the cache does not have, once each."""
-    unique = {key_of(run): run for run in runs if run[1] < seeds}
-    return [run for key, run in unique.items() if key not in cache]
-
-
-def expected_seconds(run, cache):
-    """Of training: the median of other seeds, or where there are none that of all values of p."""
-    corpus, _, method, *settings = run
-    rows = {tuple(json.loads(key)): row for key, row in cache.rows.items()}
-    alike = {}
-    for key, row in rows.items():
-        if (key[0], *key[3:]) == (corpus, *settings):
-            alike.setdefault(key[2], []).append(row["seconds"])
-    numbers = [each for p, values in alike.items() if isinstance(p, float) for each in values]
-    return np.median(alike.get(method, numbers))
-
-
-def run_all(todo, study, jobs):
-    with Pool(study, jobs, len(todo)) as pool:
-        pool.measure(measure, [(run, study.short) for run in todo])
+def method_runs(cache):
+    for corpus, setting in product(CORPORA, SETTINGS):
+        found = best_p(cache, corpus, *setting)
+        for seed, method in product(SEEDS, (0.5, found, *OTHERS)):
+            yield corpus, seed, method, *setting, True
 
 
 # Tables and pictures, from what the cache has.
 
 
-def rows_of(cache, corpus, method, batch, kappa, curve, short):
-    runs = ((corpus, seed, method, batch, kappa, curve) for seed in seeds_of(corpus, short))
-    return [cache.rows[key] for key in map(key_of, runs) if key in cache.rows]
+def rows_of(cache, corpus, method, batch, kappa, curve):
+    return cache.found((corpus, seed, method, batch, kappa, curve) for seed in SEEDS)
 
 
-def p_values(cache, corpus, batch, kappa, short, name="completion"):
+def p_values(cache, corpus, batch, kappa, name="completion"):
     """p -> what all seeds end with."""
-    found = {p: rows_of(cache, corpus, p, batch, kappa, False, short) for p in P}
+    found = {p: rows_of(cache, corpus, p, batch, kappa, False) for p in P}
     return {p: [row[name][-1] for row in rows] for p, rows in found.items() if rows}
 
 
 MEASURES = {"completion": "log predictive probability", "score": "score with own inference", "npmi": "NPMI"}
 
 
-def draw_p(study, corpora, short):
+def draw_p(study):
     """Figures 2 and 3: a color for each setting."""
-    figure, axes = panels([f"{corpus}: {title}" for title in MEASURES.values() for corpus in corpora])
+    figure, axes = panels([f"{corpus}: {title}" for title in MEASURES.values() for corpus in CORPORA])
     rows, looks = [], styles(SETTINGS)
-    for corpus, setting in product(corpora, SETTINGS):
+    for corpus, setting in product(CORPORA, SETTINGS):
         cells = {}
         for name, title in MEASURES.items():
-            found = p_values(study.cache, corpus, *setting, short, name)
+            found = p_values(study.cache, corpus, *setting, name)
             if found:
                 label = f"mini-batch {setting[0]}, kappa {setting[1]}"
                 axis = axes[f"{corpus}: {title}"]
                 line(axis, list(found), list(found.values()), label, looks[setting])
                 axis.set_xlabel("p")
             for p, values in found.items():
-                cells.setdefault(p, []).extend(f"{v:.4f}" for v in spread(values))
+                cells.setdefault(p, []).extend(shown(spread(values)))
         rows.extend([corpus, *setting, p, *values] for p, values in cells.items())
     finish(figure, study.path("_p.svg"), 4)
     head = ["corpus", "mini-batch", "kappa", "p"]
@@ -230,17 +170,16 @@ def documents_axis(axis):
     axis.set_xlabel("documents seen")
 
 
-def draw_methods(study, corpora, short):
+def draw_methods(study):
     """Figures 4 and 5: against documents seen, one picture a setting."""
     rows = []
     for batch, kappa in SETTINGS:
-        figure, axes = panels(
-            [f"{corpus}: {MEASURES[m]}" for m in ("completion", "npmi") for corpus in corpora]
-        )
-        for corpus in corpora:
-            p = best_p(study.cache, corpus, batch, kappa, short)
+        titles = [f"{corpus}: {MEASURES[m]}" for m in ("completion", "npmi") for corpus in CORPORA]
+        figure, axes = panels(titles)
+        for corpus in CORPORA:
+            p = best_p(study.cache, corpus, batch, kappa)
             for name, method in zip(METHODS, (0.5, p, *OTHERS)):
-                found = rows_of(study.cache, corpus, method, batch, kappa, True, short)
+                found = rows_of(study.cache, corpus, method, batch, kappa, True)
                 if not found:
                     continue
                 seen = found[0]["documents"]
@@ -255,44 +194,16 @@ def draw_methods(study, corpora, short):
                 rows.append([corpus, batch, kappa, name, p_shown, *ends, seconds, len(found)])
         if (batch, kappa) in SHOWN:
             finish(figure, study.path(f"_methods_{batch}_{round(10 * kappa)}.svg"), 6)
-    head = [
-        "corpus",
-        "mini-batch",
-        "kappa",
-        "method",
-        "p",
-        *MEASURES.values(),
-        "seconds of training",
-        "seeds",
-    ]
-    study.write("methods", head, rows)
+    head = ["corpus", "mini-batch", "kappa", "method", "p", *MEASURES.values(), "seconds of training"]
+    study.write("methods", [*head, "seeds"], rows)
 
 
 def main():
-    parser = new_parser(__doc__, long=True)
-    parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=list(CORPORA))
-    parser.add_argument("--parts", nargs="+", choices=["p", "methods"], default=["p", "methods"])
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--estimate", action="store_true", help="print how long missing runs take, and stop")
-    arguments = parser.parse_args()
-    corpora, short, parts = arguments.corpora, arguments.short, arguments.parts
-    study = Study("g_ope", arguments)
-    cache, jobs, seeds = study.cache, arguments.jobs, arguments.seeds
-    if arguments.estimate:
-        study.known_runs()
-        runs = [*p_runs(corpora, short), *method_runs(cache, corpora, short)]
-        runs = [run for run in runs if ("methods" if run[-1] else "p") in parts]
-        print_estimates(missing(runs, cache, seeds), partial(expected_seconds, cache=cache), jobs)
-        return
-    if not arguments.draw_only and "p" in parts:
-        run_all(missing(p_runs(corpora, short), cache, seeds), study, jobs)
-    if not arguments.draw_only and "methods" in parts:
-        run_all(missing(method_runs(cache, corpora, short), cache, seeds), study, jobs)
-    import matplotlib
-
-    matplotlib.use("Agg")
-    draw_p(study, corpora, short)
-    draw_methods(study, corpora, short)
+    study = Study("g_ope", new_parser(__doc__, runs=True).parse_args())
+    study.measure(measure, p_runs())
+    study.measure(measure, method_runs(study.cache))
+    draw_p(study)
+    draw_methods(study)
 
 
 if __name__ == "__main__":

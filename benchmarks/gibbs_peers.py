@@ -1,6 +1,6 @@
 """Gibbs samplers of other libraries, on planted cells and on text, and criteria for the number of topics.
 
-    python benchmarks/gibbs_peers.py [--parts cells text number]
+    python benchmarks/gibbs_peers.py
 
 cells   Planted accessible peaks: 1000 cells, 10 topics, counts set to one. The samplers that pycisTopic runs
         (lda, tomotopy; RustMallet has that of MALLET) with its settings, priors 50 / K and 0.1 and 150
@@ -9,22 +9,17 @@ text    KOS with 100 topics; every library with its defaults, CollapsedGibbsLDA 
         1000 sweeps of the others.
 number  Criteria for several numbers of topics of OnlineEMLDA, on the cells.
 
-Seconds are those of the processor, of the call that trains, in one thread (set OMP_NUM_THREADS=1). Libraries
-take turns, seed by seed. All models are scored by the same document completion of held-out documents, with
-their topics and prior. Similarity is the mean cosine of matched topics and those that drew the cells. An
-interrupted study goes on behind its last complete run. gibbs_peers_*.csv go to benchmarks/output/, or with
---update to doc/benchmarks/. Needs the packages of PEERS.
+Seconds are those of the processor, of the call that trains. All models are scored by the same document
+completion of held-out documents, with their topics and prior. Similarity is the mean cosine of matched topics
+and those that drew the cells. Needs lda, tomotopy, topica and pyrmallet.
 """
 
-import importlib.metadata
-import json
 import logging
-import time
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 from _corpora import load
-from _study import Study, new_parser
+from _study import Study, new_parser, seconds_of
 
 from sktopic.datasets import make_lda_documents
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
@@ -37,7 +32,6 @@ ALPHA_SUM, ETA, SWEEPS = 50.0, 0.1, 150
 TEXT_TOPICS = 100
 NUMBERS = (4, 6, 8, 10, 12, 15, 20, 30)
 SEEDS = {"cells": 3, "text": 1, "number": 3}
-PEERS = ("lda", "tomotopy", "topica", "pyrmallet")
 
 
 def cells():
@@ -64,12 +58,6 @@ def tokens_of(X):
     ]
 
 
-def timed(call):
-    start = time.process_time()
-    result = call()
-    return result, time.process_time() - start
-
-
 def in_order(topics, words, n_features):
     """Topics with their columns in the order of X; words that a library does not know have none."""
     ordered = np.zeros((len(topics), n_features))
@@ -85,7 +73,7 @@ def of_lda(X, tokens, seed, settings):
 
     logging.getLogger("lda").setLevel(logging.WARNING)
     model = lda.LDA(random_state=seed, refresh=10**6, **settings)
-    _, seconds = timed(lambda: model.fit(X))
+    seconds, _ = seconds_of(model.fit, X)
     return model.topic_word_, settings["alpha"], seconds
 
 
@@ -97,7 +85,7 @@ def of_tomotopy(X, tokens, seed, settings):
     model.optim_interval = 0
     for document in tokens:
         model.add_doc(document)
-    _, seconds = timed(lambda: model.train(sweeps, workers=1))
+    seconds, _ = seconds_of(model.train, sweeps, workers=1)
     topics = [model.get_topic_word_dist(k) for k in range(model.k)]
     return in_order(topics, model.used_vocabs, X.shape[1]), model.alpha, seconds
 
@@ -106,7 +94,7 @@ def of_topica(X, tokens, seed, settings):
     import topica
 
     corpus = topica.Corpus.from_documents(tokens)
-    model, seconds = timed(lambda: topica.LDA(seed=seed, **settings).fit(corpus))
+    seconds, model = seconds_of(topica.LDA(seed=seed, **settings).fit, corpus)
     return in_order(model.topic_word, model.vocabulary, X.shape[1]), model.alpha, seconds
 
 
@@ -114,59 +102,42 @@ def of_pyrmallet(X, tokens, seed, settings):
     from pyrmallet import _rust_mallet
 
     corpus = _rust_mallet.Corpus.from_strings([" ".join(document) for document in tokens], token_regex=r"\S+")
-    model, seconds = timed(lambda: _rust_mallet.train(corpus, seed=seed, **settings))
+    seconds, model = seconds_of(_rust_mallet.train, corpus, seed=seed, **settings)
     return in_order(model.topic_word_matrix(), model.vocabulary, X.shape[1]), model.alpha, seconds
 
 
 def of_ours(estimator):
     def fitted(X, tokens, seed, settings):
-        model, seconds = timed(lambda: estimator(random_state=seed, n_jobs=1, **settings).fit(X))
+        seconds, model = seconds_of(estimator(random_state=seed, n_jobs=1, **settings).fit, X)
         return model.components_, model.doc_topic_prior_, seconds
 
     return fitted
 
 
-PRIORS = {"alpha": ALPHA_SUM / PLANTED, "eta": ETA}
+ALPHA = ALPHA_SUM / PLANTED
+PRIORS = {"alpha": ALPHA, "eta": ETA}
+MALLET = {"num_topics": PLANTED, "iterations": SWEEPS, "alpha_sum": ALPHA_SUM, "beta": ETA}
+MALLET |= {"optimize_interval": 0, "num_samples": 1, "sample_interval": 1}
+GIBBS = {"n_components": PLANTED, "max_iter": SWEEPS, "n_draws": 1}
+GIBBS |= {"doc_topic_prior": ALPHA, "topic_word_prior": ETA}
+LEARNING = {
+    "n_components": TEXT_TOPICS,
+    "max_iter": 1000,
+    "doc_topic_prior": "auto",
+    "topic_word_prior": "auto",
+}
 MODELS = {
     "cells": {
         "lda": (of_lda, {"n_topics": PLANTED, "n_iter": SWEEPS, **PRIORS}),
         "tomotopy": (of_tomotopy, {"k": PLANTED, "sweeps": SWEEPS, **PRIORS}),
-        "RustMallet": (
-            of_pyrmallet,
-            {
-                "num_topics": PLANTED,
-                "iterations": SWEEPS,
-                "alpha_sum": ALPHA_SUM,
-                "beta": ETA,
-                "optimize_interval": 0,
-                "num_samples": 1,
-                "sample_interval": 1,
-            },
-        ),
-        "CollapsedGibbsLDA": (
-            of_ours(CollapsedGibbsLDA),
-            {
-                "n_components": PLANTED,
-                "max_iter": SWEEPS,
-                "doc_topic_prior": ALPHA_SUM / PLANTED,
-                "topic_word_prior": ETA,
-                "n_draws": 1,
-            },
-        ),
+        "RustMallet": (of_pyrmallet, MALLET),
+        "CollapsedGibbsLDA": (of_ours(CollapsedGibbsLDA), GIBBS),
         "OnlineEMLDA": (of_ours(OnlineEMLDA), {"n_components": PLANTED}),
     },
     "text": {
         "topica": (of_topica, {"num_topics": TEXT_TOPICS}),
         "RustMallet": (of_pyrmallet, {"num_topics": TEXT_TOPICS}),
-        "CollapsedGibbsLDA": (
-            of_ours(CollapsedGibbsLDA),
-            {
-                "n_components": TEXT_TOPICS,
-                "doc_topic_prior": "auto",
-                "topic_word_prior": "auto",
-                "max_iter": 1000,
-            },
-        ),
+        "CollapsedGibbsLDA": (of_ours(CollapsedGibbsLDA), LEARNING),
         "OnlineEMLDA": (of_ours(OnlineEMLDA), {"n_components": TEXT_TOPICS}),
     },
 }
@@ -178,81 +149,48 @@ HEADS = {
 MEASURES = {"cells": ["score", "similarity"], "text": ["score"], "number": ["score", "arun", "cao"]}
 
 
-def measure(study, part):
-    """Add the runs of all models that are missing."""
-    X, X_test, planted = cells() if part == "cells" else load("kos")
-    tokens = tokens_of(X)
-    for seed in range(SEEDS[part]):
-        for name, (train, settings) in MODELS[part].items():
-            run = json.dumps([part, name, seed])
-            if run in study.cache:
-                continue
-            topics, prior, seconds = train(X, tokens, seed, dict(settings))
-            topics = topics / topics.sum(axis=1, keepdims=True) + 1e-12  # for words that have no tokens
-            row = {
-                "run": run,
-                "seconds": round(seconds, 3),
-                "score": round(document_completion(topics, X_test, doc_topic_prior=prior), 5),
-            }
-            if part == "cells":
-                row["similarity"] = round(float(match_topics(topics, planted).similarity.mean()), 5)
-            add(study, row)
+def measure(part, name, seed):
+    """The row of a run; of "number" the name is the number of topics."""
+    X, X_test, planted = load("kos") if part == "text" else cells()
+    if part == "number":
+        seconds, model = seconds_of(OnlineEMLDA(name, random_state=seed, n_jobs=1).fit, X)
+        arun = arun_2010(model, X, proportions=model.transform(X))
+        measured = {"arun": round(arun, 5), "cao": round(cao_juan_2009(model), 5)}
+        return {
+            "seconds": round(seconds, 3),
+            "score": round(document_completion(model, X_test), 5),
+            **measured,
+        }
+    train, settings = MODELS[part][name]
+    topics, prior, seconds = train(X, tokens_of(X), seed, dict(settings))
+    topics = topics / topics.sum(axis=1, keepdims=True) + 1e-12  # for words that have no tokens
+    score = document_completion(topics, X_test, doc_topic_prior=prior)
+    row = {"seconds": round(seconds, 3), "score": round(score, 5)}
+    if part == "cells":
+        row["similarity"] = round(float(match_topics(topics, planted).similarity.mean()), 5)
+    return row
 
 
-def measure_number(study):
-    X, X_test, _ = cells()
-    for seed in range(SEEDS["number"]):
-        for n_components in NUMBERS:
-            run = json.dumps(["number", f"OnlineEMLDA {n_components}", seed])
-            if run in study.cache:
-                continue
-            model, seconds = timed(lambda: OnlineEMLDA(n_components, random_state=seed, n_jobs=1).fit(X))  # noqa: B023
-            row = {
-                "run": run,
-                "seconds": round(seconds, 3),
-                "score": round(document_completion(model, X_test), 5),
-                "arun": round(arun_2010(model, X, proportions=model.transform(X)), 5),
-                "cao": round(cao_juan_2009(model), 5),
-            }
-            add(study, row)
-
-
-def add(study, row):
-    study.sign("; ".join(f"{peer} {importlib.metadata.version(peer)}" for peer in PEERS) + "; ")
-    study.cache.add(row)
-    print(json.dumps(row), flush=True)
+def runs_of(part):
+    return [(part, name, seed) for seed, name in product(range(SEEDS[part]), MODELS.get(part, NUMBERS))]
 
 
 def write_tables(study):
     """Medians of seconds and means of the rest, over seeds."""
     for part, head in HEADS.items():
-        names = MODELS.get(part) or [f"OnlineEMLDA {n_components}" for n_components in NUMBERS]
-        runs = [
-            [study.cache.rows.get(json.dumps([part, name, seed])) for seed in range(SEEDS[part])]
-            for name in names
-        ]
-        study.write(
-            part, head, [cells_of(part, name, found) for name, found in zip(names, runs) if all(found)]
-        )
-
-
-def cells_of(part, name, runs):
-    means = [f"{np.mean([run[key] for run in runs]):.4f}" for key in MEASURES[part]]
-    if part == "number":
-        return [name.split()[1], *means]
-    return [name, f"{np.median([run['seconds'] for run in runs]):.1f}", *means]
+        table = []
+        for name in MODELS.get(part, NUMBERS):
+            found = study.cache.found((part, name, seed) for seed in range(SEEDS[part]))
+            if len(found) == SEEDS[part]:
+                means = [f"{np.mean([row[key] for row in found]):.4f}" for key in MEASURES[part]]
+                seconds = f"{np.median([row['seconds'] for row in found]):.1f}"
+                table.append([name, *means] if part == "number" else [name, seconds, *means])
+        study.write(part, head, table)
 
 
 def main():
-    parser = new_parser(__doc__)
-    parser.add_argument("--parts", nargs="+", choices=HEADS, default=list(HEADS))
-    arguments = parser.parse_args()
-    study = Study("gibbs_peers", arguments)
-    for part in arguments.parts:
-        if part == "number":
-            measure_number(study)
-        else:
-            measure(study, part)
+    study = Study("gibbs_peers", new_parser(__doc__, runs=True, jobs=1).parse_args())
+    study.measure(measure, [run for part in HEADS for run in runs_of(part)])
     write_tables(study)
 
 

@@ -1,11 +1,6 @@
 """What the lower bound says of the number of topics: DirectAssignmentHDP by memoized inference.
 
-    python benchmarks/hdp_bound.py [--short] [--jobs 2] [--parts fixed moving bars ranks brief] [--estimate]
-
-Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped. All of it goes
-to benchmarks/output/, or with --update to doc/benchmarks/ and benchmarks/runs/. --short takes some minutes
-with few documents, to see that all works; --estimate tries each kind of run for some passes and
-prints how long all would take.
+    python benchmarks/hdp_bound.py [--parts fixed moving bars ranks brief]
 
 fixed   bound and held-out score without moves, with 5 to 300 topics, two seeds
 moving  the same with moves, from 5, 20, 100 and 300 topics, two seeds
@@ -14,19 +9,15 @@ ranks   2000 documents of 50 bars whose shares fall as 1 / rank, from 20 and 100
 brief   10 000 documents of 20 words of 20 bars, the same
 
 fixed and moving are on KOS, with concentrations and topic_word_prior learned. Bounds are those of the
-training documents at their state where training ends, a word, and "gap" is what one is below the best of all
-runs, in percent. Without moves fewer passes do: from 25 to 60 the bound rises by less than 0.04 percent.
-Scores are those of document_completion.
+training documents where training ends, a word; "gap" is what one is below the best of all runs, in percent.
+Without moves the bound rises by less than 0.04 percent from 25 to 60 passes. Scores are document completion.
 """
 
-import functools
-import json
-import time
 from itertools import product
 
 import numpy as np
 from _corpora import N_TEST, load
-from _study import Pool, Study, finish, new_parser, panels, print_estimates, styles
+from _study import Study, finish, new_parser, panels, seconds_of, styles
 from _traces import completion
 
 from sktopic.datasets import make_bars
@@ -40,10 +31,7 @@ BARS_PASSES = 20
 BARS_STARTS = (2, 5, 10, 20, 40, 50, 80, 100)
 BARS_SEEDS, OTHER_BARS_SEEDS = range(5), range(10)
 OTHER_BARS_STARTS = (20, 100)
-METHODS = {
-    "online": {},
-    "memoized": {"learning_method": "memoized", "max_iter": BARS_PASSES},
-}
+METHODS = {"online": {}, "memoized": {"learning_method": "memoized", "max_iter": BARS_PASSES}}
 # Part -> documents, words of each, side of the grid, numbers of topics that count, and in which share of runs
 BARS = {
     "bars": (2000, 250, 10, (20, 20), 1.0),
@@ -55,46 +43,19 @@ LABELS = {"fixed": "given, no moves", "moving": "splits, merges and drops"}
 NEAR = 0.1
 
 
-def key_of(run):
-    return json.dumps(run)
+def measure(part, *run):
+    """The row of a run."""
+    return measure_bars(part, *run) if part in BARS else measure_text(part, *run)
 
 
-# The runs.
-
-
-def measure(run, short):
-    """One run: a row of the cache."""
-    start = time.process_time()
-    measured = measure_bars if run[0] in BARS else measure_text
-    return {"run": key_of(run), **measured(run, short), "seconds": round(time.process_time() - start, 2)}
-
-
-def text_model(run, max_iter):
-    part, n_components, seed = run
-    return DirectAssignmentHDP(
-        n_components,
-        learning_method="memoized",
-        split_merge=part == "moving",
-        max_iter=max_iter,
-        random_state=seed,
-    )
-
-
-def documents_of(short):
+def measure_text(part, n_components, seed):
     train, test, _ = load(CORPUS)
-    return train[: 300 if short else None], test[: 50 if short else N_TEST]
-
-
-def measure_text(run, short):
-    train, test = documents_of(short)
-    model = text_model(run, 2 if short else TEXTS[run[0]][1])
-    start = time.process_time()
-    model.fit(train)
-    fit = time.process_time() - start
+    settings = {"learning_method": "memoized", "split_merge": part == "moving", "max_iter": TEXTS[part][1]}
+    seconds, model = seconds_of(DirectAssignmentHDP(n_components, **settings, random_state=seed).fit, train)
     return {
-        "fit": round(fit, 2),
+        "fit": round(seconds, 2),
         "bound": float(model.training_history_["elbo"][-1] / train.sum()),
-        "score": completion(model, test),
+        "score": completion(model, test[:N_TEST]),
         "topics": int(model.n_components_),
         "doc_concentration": float(model.doc_concentration_),
         "topic_concentration": float(model.topic_concentration_),
@@ -102,25 +63,18 @@ def measure_text(run, short):
     }
 
 
-def bars_of(part, short, seed):
+def measure_bars(part, method, n_components, seed):
     n, length, size, _, _ = BARS[part]
     prior = 0.1
     if part == "ranks":
         shares = 1 / np.arange(1, 2 * size + 1)
         prior = 0.1 * 2 * size * np.random.RandomState(seed).permutation(shares) / shares.sum()
-    n = 300 if short else n
-    return make_bars(n + 200, size=size, doc_length=length, doc_topic_prior=prior, random_state=seed), n
-
-
-def measure_bars(run, short):
-    part, method, n_components, seed = run
-    bars, n = bars_of(part, short, seed)
-    train, test = bars.data[:n], bars.data[n:]
+    bars = make_bars(n + 200, size=size, doc_length=length, doc_topic_prior=prior, random_state=seed)
     model = DirectAssignmentHDP(n_components, **METHODS[method], random_state=seed)
-    start = time.process_time()
-    model.fit(train)
+    seconds, _ = seconds_of(model.fit, bars.data[:n])
+    test = bars.data[n:]
     return {
-        "fit": round(time.process_time() - start, 2),
+        "fit": round(seconds, 2),
         "topics": int(model.n_components_),
         "score": completion(model, test),
         "truth": completion(bars.components + 1e-12, test, bars.doc_topic_prior),
@@ -137,34 +91,12 @@ def runs_of(part):
         yield from ((part, *run) for run in product(TEXTS[part][0], SEEDS))
 
 
-TRIAL_PASSES = 2
-
-
-def expected_seconds(run):
-    """Of processor time, from a trial with few passes, or few documents."""
-    if run[0] in BARS:
-        return trial(*run[:3])
-    return trial(*run[:2])
-
-
-@functools.cache
-def trial(part, *run):
-    """For all seeds."""
-    if part in BARS:
-        return measure((part, *run, 0), short=True)["seconds"] * BARS[part][0] / 300
-    train, _ = documents_of(short=False)
-    start = time.process_time()
-    text_model((part, *run, 0), TRIAL_PASSES).fit(train)
-    return (time.process_time() - start) * TEXTS[part][1] / TRIAL_PASSES
-
-
 # Tables and pictures, from what the cache has.
 
 
 def found(cache, part):
     """(run without its part, row) of the runs that are there."""
-    rows = [(run[1:], cache.rows.get(key_of(run))) for run in runs_of(part)]
-    return [(run, row) for run, row in rows if row]
+    return [(run[1:], cache.rows[run]) for run in runs_of(part) if run in cache.rows]
 
 
 def by_topics(cache, part):
@@ -178,10 +110,6 @@ def by_topics(cache, part):
 def best_bound(cache):
     """Of all runs on texts; None where there are none."""
     return max((row["bound"] for part in TEXTS for _, row in found(cache, part)), default=None)
-
-
-def mean_of(rows, name):
-    return np.mean([row[name] for row in rows])
 
 
 def gap(row, best):
@@ -251,10 +179,11 @@ def draw(study):
             groups = by_topics(study.cache, part)
             rows = [row for group in groups.values() for row in group]
             if part == "fixed":
-                axis.plot(list(groups), [mean_of(group, what) for group in groups.values()], **look)
-            points = [
-                row["topics"] if part == "moving" else n for n, group in groups.items() for row in group
-            ]
+                axis.plot(
+                    list(groups), [np.mean([row[what] for row in group]) for group in groups.values()], **look
+                )
+            pairs = [(n, row) for n, group in groups.items() for row in group]
+            points = [row["topics"] if part == "moving" else n for n, row in pairs]
             dots = {**look, "linestyle": "", "marker": "o"}
             axis.plot(points, [row[what] for row in rows], label=LABELS[part], **dots)
         axis.set(xlabel="topics", ylabel="nats per word", xscale="log")
@@ -267,23 +196,11 @@ def write_tables(study):
 
 
 def main():
-    parser = new_parser(__doc__, long=True)
-    parts = [*TEXTS, *BARS]
-    parser.add_argument("--parts", nargs="+", choices=parts, default=parts)
-    parser.add_argument("--estimate", action="store_true", help="print how long the runs take, and stop")
+    parser = new_parser(__doc__, runs=True)
+    parser.add_argument("--parts", nargs="+", choices=[*TEXTS, *BARS], default=[*TEXTS, *BARS])
     arguments = parser.parse_args()
     study = Study("hdp_bound", arguments)
-    if not arguments.draw_only:
-        runs = [run for part in arguments.parts for run in runs_of(part)]
-        todo = [run for run in runs if key_of(run) not in study.cache]
-        if arguments.estimate:
-            print_estimates(todo, expected_seconds, arguments.jobs)
-            return
-        with Pool(study, arguments.jobs, len(todo)) as pool:
-            pool.measure(measure, [(run, study.short) for run in todo])
-    import matplotlib
-
-    matplotlib.use("Agg")
+    study.measure(measure, [run for part in arguments.parts for run in runs_of(part)])
     write_tables(study)
     draw(study)
 

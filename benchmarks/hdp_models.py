@@ -1,28 +1,19 @@
 """All HDPs of the library side by side, and those of tomotopy and gensim.
 
-    python benchmarks/hdp_models.py [--short] [--jobs 2] [--estimate] [--corpora kos ...]
-                                    [--models HybridHDP ...] [--seeds 1]
+    python benchmarks/hdp_models.py
 
-Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped. All of it goes
-to benchmarks/output/, or with --update to doc/benchmarks/ and benchmarks/runs/. --short takes some minutes
-with few documents, to see that all works; --estimate only prints how long the runs may take.
-
-Each model has its defaults and is trained on six corpora with two seeds, for 30 seconds of processor time, or
-until it ends before; once more from another number of topics (STARTS), to see whether the number that it ends
-with depends on it. Of runs that went on for longer, the first note after 30 seconds counts. Scores are those
-of document_completion: one Gibbs fold-in for all, a fifth of the words hidden of at most 500 test documents.
-tomotopy's topics get a prior in proportion to their tokens times its concentration, gensim's the better of
-its learned prior (hdp_to_lda) and 1 / topics. Times are processor time of training in a process of one
-thread, without scoring.
+Each model has its defaults and is trained on six corpora with two seeds, for 30 seconds of processor time or
+until it ends before; once more from another number of topics (STARTS). Of longer runs the first note after 30
+seconds counts. Scores are document completion of at most 500 test documents. tomotopy's topics get a prior in
+proportion to their tokens times its concentration, gensim's the better of its learned prior (hdp_to_lda) and
+1 / topics. Times are processor time of training in one thread, without scoring.
 """
 
-import json
-import time
 from itertools import product
 
 import numpy as np
 from _corpora import N_TEST, load
-from _study import Pool, Study, new_parser, print_estimates
+from _study import Study, new_parser
 from _traces import PEER_STARTS, PEER_TRACES, SEED, trace_of, trace_of_sweeps
 
 from sktopic import hdp
@@ -31,35 +22,20 @@ CORPORA = ("kos", "nips1740", "reuters21578", "20news", "enron_inbox", "arxiv_0"
 SEEDS = range(2)
 SECONDS = 30
 # Class and settings; without the numbers of topics.
+DIRECT = "DirectAssignmentHDP"
 MODELS = {
     "HybridHDP": ("HybridHDP", {}),
     "HybridHDP, moves": ("HybridHDP", {"split_merge": True}),
     "CollapsedGibbsHDP": ("CollapsedGibbsHDP", {}),
-    "DirectAssignmentHDP": ("DirectAssignmentHDP", {}),
-    "DirectAssignmentHDP, means": ("DirectAssignmentHDP", {"topic_expectation": "mean"}),
-    "DirectAssignmentHDP, memoized": ("DirectAssignmentHDP", {"learning_method": "memoized"}),
-    "OnlineVariationalHDP": ("OnlineVariationalHDP", {}),
-    "OnlineEMHDP": ("OnlineEMHDP", {}),
-    "TruncationFreeHDP": ("TruncationFreeHDP", {}),
+    DIRECT: (DIRECT, {}),
+    f"{DIRECT}, means": (DIRECT, {"topic_expectation": "mean"}),
+    f"{DIRECT}, memoized": (DIRECT, {"learning_method": "memoized"}),
+    **{name: (name, {}) for name in ("OnlineVariationalHDP", "OnlineEMHDP", "TruncationFreeHDP")},
 }
 # Topics at the start, or at most, for a second trial: the first is by default.
-STARTS = {
-    "HybridHDP": 300,
-    "HybridHDP, moves": 5,
-    "CollapsedGibbsHDP": 300,
-    "DirectAssignmentHDP": 100,
-    "DirectAssignmentHDP, means": 100,
-    "DirectAssignmentHDP, memoized": 100,
-    "OnlineVariationalHDP": 100,
-    "OnlineEMHDP": 100,
-    "TruncationFreeHDP": 20,
-    "tomotopy": 100,
-    "gensim": 300,
-}
-
-
-def key_of(run):
-    return json.dumps(run)
+STARTS = {**dict.fromkeys(MODELS, 100), "tomotopy": 100}
+STARTS |= {"HybridHDP": 300, "HybridHDP, moves": 5, "CollapsedGibbsHDP": 300, "TruncationFreeHDP": 20}
+STARTS |= {"gensim": 300}
 
 
 def default_start(method):
@@ -68,23 +44,16 @@ def default_start(method):
     return getattr(hdp, MODELS[method][0])().n_components
 
 
-def measure(run, short):
-    """One run: a row of the cache."""
-    corpus, method, start, seed = run
-    begin = time.process_time()
+def measure(corpus, method, start, seed):
+    """The row of a run."""
     train, test, _ = load(corpus)
-    train, test = train[: 300 if short else None], test[: 50 if short else N_TEST]
-    seconds = 10 if short else SECONDS
+    test = test[:N_TEST]
     if method in PEER_TRACES:
-        trace = PEER_TRACES[method](train, test, seconds, seed, start, first=np.inf)
-    else:
-        name, settings = MODELS[method]
-        model = getattr(hdp, name)(start, **settings, random_state=seed)
-        if name == "CollapsedGibbsHDP":
-            trace = trace_of_sweeps(model, train, test, seconds, first=np.inf)
-        else:
-            trace = trace_of(model, train, test, seconds, first=np.inf)
-    return {"run": key_of(run), "seconds": round(time.process_time() - begin, 2), "trace": trace}
+        return {"trace": PEER_TRACES[method](train, test, SECONDS, seed, start, first=np.inf)}
+    name, settings = MODELS[method]
+    model = getattr(hdp, name)(start, **settings, random_state=seed)
+    trace = trace_of_sweeps if name == "CollapsedGibbsHDP" else trace_of
+    return {"trace": trace(model, train, test, SECONDS, first=np.inf)}
 
 
 def runs_of():
@@ -102,8 +71,7 @@ def end_of(trace):
 
 def ends(cache):
     """(run, note at its end) of the runs that are there."""
-    rows = [(run, cache.rows.get(key_of(run))) for run in runs_of()]
-    return [(run, end_of(row["trace"])) for run, row in rows if row]
+    return [(run, end_of(cache.rows[run]["trace"])) for run in runs_of() if run in cache.rows]
 
 
 def write_scores(study):
@@ -146,22 +114,8 @@ def write_tables(study):
 
 
 def main():
-    parser = new_parser(__doc__, long=True)
-    parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=CORPORA)
-    parser.add_argument("--models", nargs="+", choices=STARTS, default=list(STARTS))
-    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="how many of the seeds")
-    parser.add_argument("--estimate", action="store_true", help="print how long the runs may take, and stop")
-    arguments = parser.parse_args()
-    study = Study("hdp_models", arguments)
-    if not arguments.draw_only:
-        chosen = arguments.corpora, arguments.models, SEEDS[: arguments.seeds]
-        runs = [run for run in runs_of() if all(part in of for part, of in zip((*run[:2], run[3]), chosen))]
-        todo = [run for run in runs if key_of(run) not in study.cache]
-        if arguments.estimate:
-            print_estimates(todo, lambda run: SECONDS, arguments.jobs)
-            return
-        with Pool(study, arguments.jobs, len(todo)) as pool:
-            pool.measure(measure, [(run, study.short) for run in todo])
+    study = Study("hdp_models", new_parser(__doc__, runs=True).parse_args())
+    study.measure(measure, runs_of())
     write_tables(study)
 
 

@@ -1,13 +1,6 @@
 """How many topics the samplers of the HDP find, from few topics and from many, and how well they predict.
 
-    python benchmarks/hdp_topics.py [--short] [--jobs 2] [--parts chain fixed learned moving beside]
-                                    [--corpora kos nips1740 ...] [--topics 20 300 ...] [--seeds 1]
-                                    [--estimate]
-
-Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped. All of it goes
-to benchmarks/output/, or with --update to doc/benchmarks/ and benchmarks/runs/. --short takes some minutes
-with few documents, to see that all works; --estimate only prints how long the runs would take.
-Chains print their state as they go.
+    python benchmarks/hdp_topics.py [--chain-seconds 3600]
 
 chain   the truth: CollapsedGibbsHDP from 20 and 300 topics, on KOS also without its split and merge moves
 fixed   HybridHDP with at most 5 to 1000 topics, three seeds
@@ -15,32 +8,24 @@ learned the same with its defaults, by which it learns its concentrations
 moving  HybridHDP(split_merge=True) from 1, 5, 20, 100 and 300 topics, three seeds
 beside  HybridHDP with at most as many topics as a moving one has found, the same seed and passes
 
-On a corpus all but "learned" have the same concentrations, which are given (CONCENTRATIONS: near those that a
-chain draws where it is left to), and the same topic_word_prior, the default of CollapsedGibbsHDP. A topic is
-in use if it has a token; small ones come and go, so the topics that hold 99 percent of the tokens, largest
-first, are counted beside. Scores are those of document_completion on 500 test documents at most; seconds are
-processor time of training in a process of one thread, without scoring. Intervals are of 95 percent over seeds
-(Student's t).
+On a corpus all but "learned" have the same concentrations (CONCENTRATIONS: near those that a chain draws) and
+the same topic_word_prior, the default of CollapsedGibbsHDP. A topic is in use if it has a token; the topics
+that hold 99 percent of the tokens are counted beside. Scores are document completion on 500 test documents at
+most; seconds are processor time of training in one thread, without scoring. Intervals are of 95 percent over
+seeds (Student's t).
 """
 
-import functools
-import json
-import time
 from itertools import product
 
 import numpy as np
 from _corpora import N_TEST, load
-from _study import Pool, Study, finish, interval, new_parser, panels, print_estimates, styles
+from _study import Study, extremes, finish, interval, line, new_parser, panels, seconds_of, styles
 from _traces import SEED, completion, trace_of_sweeps
 
 from sktopic.hdp import CollapsedGibbsHDP, HybridHDP
 
 # Of the root and of documents.
-CONCENTRATIONS = {
-    "kos": (45.0, 2.3),
-    "nips1740": (45.0, 5.0),
-    "reuters21578": (35.0, 0.75),
-}
+CONCENTRATIONS = {"kos": (45.0, 2.3), "nips1740": (45.0, 5.0), "reuters21578": (35.0, 0.75)}
 TOPIC_WORD_PRIOR = 0.05
 CORPORA = ("kos", "nips1740", "reuters21578", "20news", "enron_inbox")
 IN_FULL = ("kos", "nips1740")
@@ -50,18 +35,10 @@ CHAINS = {"CollapsedGibbsHDP": {}, "CollapsedGibbsHDP, no moves": {"split_merge"
 # By whether the corpus is tried in full.
 TRUNCATIONS = {True: (5, 10, 20, 50, 100, 200, 300, 500, 1000), False: (20, 100, 300, 1000)}
 MOVING_STARTS = {True: (1, 5, 20, 100, 300), False: (5, 100)}
-METHODS = {
-    "fixed": "HybridHDP",
-    "learned": "HybridHDP, concentrations learned",
-    "moving": "HybridHDP, moves",
-}
+METHODS = {"fixed": "HybridHDP", "learned": "HybridHDP, concentrations learned", "moving": "HybridHDP, moves"}
 PASSES = 20
 # Share of the tokens that the topics counted hold.
 HELD = 0.99
-
-
-def key_of(run):
-    return json.dumps(run)
 
 
 def holding(model, share=HELD):
@@ -71,12 +48,8 @@ def holding(model, share=HELD):
 
 
 def note(trace, model, test):
-    trace.note(
-        lambda: completion(model, test),
-        topics=int(model.n_components_),
-        holding=holding(model),
-        passes=int(model.n_iter_),
-    )
+    counted = {"topics": int(model.n_components_), "holding": holding(model), "passes": int(model.n_iter_)}
+    trace.note(lambda: completion(model, test), **counted)
 
 
 def noted_aloud(run):
@@ -92,115 +65,51 @@ def noted_aloud(run):
 # The runs.
 
 
-def measure(run, short, chain_seconds):
-    """One run: a row of the cache."""
-    start = time.process_time()
-    row = measure_chain(run, short, chain_seconds) if run[0] == "chain" else MEASURED[run[0]](run, short)
-    return {"run": key_of(run), "seconds": round(time.process_time() - start, 2), **row}
-
-
-def documents_of(corpus, short):
+def measure(part, corpus, *run):
+    """The row of a run; with the seconds of a chain."""
+    if part == "chain":
+        return measure_chain(corpus, *run)
+    n_components, seed = reversed(run[1:]) if part == "beside" else run
+    settings = {} if part == "learned" else {**given(corpus), "max_iter": PASSES}
+    if part == "moving":
+        settings["split_merge"] = True
     train, test, _ = load(corpus)
-    return train[: 300 if short else None], test[: 50 if short else N_TEST]
-
-
-def given(corpus):
-    root, documents = CONCENTRATIONS[corpus]
-    return {
-        "topic_concentration": root,
-        "doc_concentration": documents,
-        "topic_word_prior": TOPIC_WORD_PRIOR,
-    }
-
-
-def measure_chain(run, short, seconds):
-    _, corpus, method, start, seed = run
-    train, test = documents_of(corpus, short)
-    settings = {**CHAINS[method], **given(corpus), "max_iter": 10**6, "evaluate_every": 0}
-    model = CollapsedGibbsHDP(start, **settings, random_state=seed)
-    seconds = 10 if short else seconds
-    trace = trace_of_sweeps(model, train, test, seconds, noted_aloud(run), first=1, factor=1.2)
-    return {"trace": trace}
-
-
-def measure_hybrid(corpus, n_components, seed, short, **settings):
-    train, test = documents_of(corpus, short)
-    if short:
-        settings["max_iter"] = 2
-    model = HybridHDP(n_components, **settings, random_state=seed)
-    start = time.process_time()
-    model.fit(train)
-    end = {"seconds": round(time.process_time() - start, 3), "score": completion(model, test)}
+    seconds, model = seconds_of(HybridHDP(n_components, **settings, random_state=seed).fit, train)
+    end = {"seconds": round(seconds, 3), "score": completion(model, test[:N_TEST])}
     counted = {"topics": int(model.n_components_), "holding": holding(model), "passes": model.n_iter_}
     return {"trace": [{**end, **counted}]}
 
 
-def measure_fixed(run, short):
-    _, corpus, n_components, seed = run
-    return measure_hybrid(corpus, n_components, seed, short, **given(corpus), max_iter=PASSES)
+def given(corpus):
+    root, documents = CONCENTRATIONS[corpus]
+    return {"topic_concentration": root, "doc_concentration": documents, "topic_word_prior": TOPIC_WORD_PRIOR}
 
 
-def measure_learned(run, short):
-    _, corpus, n_components, seed = run
-    return measure_hybrid(corpus, n_components, seed, short)
+def measure_chain(corpus, method, start, seed, seconds):
+    train, test, _ = load(corpus)
+    settings = {**CHAINS[method], **given(corpus), "max_iter": 10**6, "evaluate_every": 0}
+    model, aloud = (
+        CollapsedGibbsHDP(start, **settings, random_state=seed),
+        noted_aloud((corpus, method, start)),
+    )
+    return {"trace": trace_of_sweeps(model, train, test[:N_TEST], seconds, aloud, first=1, factor=1.2)}
 
 
-def measure_moving(run, short):
-    _, corpus, start, seed = run
-    settings = {**given(corpus), "max_iter": PASSES}
-    return measure_hybrid(corpus, start, seed, short, **settings, split_merge=True)
-
-
-def measure_beside(run, short):
-    _, corpus, _, seed, n_components = run
-    return measure_hybrid(corpus, n_components, seed, short, **given(corpus), max_iter=PASSES)
-
-
-MEASURED = {
-    "fixed": measure_fixed,
-    "learned": measure_learned,
-    "moving": measure_moving,
-    "beside": measure_beside,
-}
-PARTS = ("chain", *MEASURED)
+PARTS = ("chain", "fixed", "learned", "moving", "beside")
 
 
 def runs_of(part, cache):
     """What there is to measure for a part, cheap corpora first."""
+    if part == "beside":
+        yield from ((part, *run, end["topics"]) for run, end in ends(cache, "moving"))
+        return
     for corpus in CORPORA if part == "learned" else CONCENTRATIONS:
-        full = corpus in IN_FULL
         if part == "chain":
             methods = list(CHAINS) if corpus == "kos" else list(CHAINS)[:1]
             yield from ((part, corpus, method, n, SEED) for method, n in product(methods, CHAIN_STARTS))
-        elif part != "beside":
+        else:
             numbers = MOVING_STARTS if part == "moving" else TRUNCATIONS
-            yield from ((part, corpus, n, seed) for n, seed in product(numbers[full], SEEDS))
-    if part == "beside":
-        for (corpus, start, seed), end in ends(cache, "moving"):
-            yield part, corpus, start, seed, end["topics"]
-
-
-def start_and_seed(run):
-    return run[3:5] if run[0] == "chain" else run[2:4]
-
-
-def chosen(runs, arguments):
-    """Those that are asked for, the first seed of all of them first."""
-    for seed in SEEDS[: arguments.seeds]:
-        for run in runs:
-            topics, its_seed = start_and_seed(run)
-            if its_seed == seed and run[1] in arguments.corpora and topics in (arguments.topics or [topics]):
-                yield run
-
-
-def expected_seconds(run, chain_seconds):
-    """Of processor time, on the machine of the published results: for --estimate."""
-    if run[0] == "chain":
-        return chain_seconds
-    train, _, _ = load(run[1])
-    n_components = run[2] if run[0] in ("fixed", "learned") else 300
-    passes = HybridHDP().max_iter if run[0] == "learned" else PASSES
-    return passes * train.sum() * 1e-6 * (0.3 + 0.001 * n_components)
+            yield from ((part, corpus, n, s) for n, s in product(numbers[corpus in IN_FULL], SEEDS))
 
 
 # Tables and a picture, from what the cache has.
@@ -208,8 +117,8 @@ def expected_seconds(run, chain_seconds):
 
 def ends(cache, part):
     """(run without its part, last note) of the runs that are there."""
-    rows = [(run[1:], cache.rows.get(key_of(run))) for run in runs_of(part, cache)]
-    return [(run, row["trace"][-1]) for run, row in rows if row]
+    runs = [run for run in runs_of(part, cache) if run in cache.rows]
+    return [(run[1:], cache.rows[run]["trace"][-1]) for run in runs]
 
 
 def all_ends(cache):
@@ -316,9 +225,8 @@ def draw_curve(study):
                 if what == [corpus, method]:
                     scores.setdefault(n, []).append(end["score"])
             if scores:
-                means, low, high = ([of(each) for each in scores.values()] for of in (np.mean, min, max))
-                axis.plot([*scores], means, label=f"{method}: at most so many", **looks[method])
-                axis.fill_between([*scores], low, high, alpha=0.15, color=looks[method]["color"], linewidth=0)
+                label = f"{method}: at most so many"
+                line(axis, [*scores], [*scores.values()], label, looks[method], extremes)
         for method in free:
             points = [(end["topics"], end["score"]) for run, end in found if run[:2] == (corpus, method)]
             if points:
@@ -328,42 +236,21 @@ def draw_curve(study):
     finish(figure, study.path(".svg"), 1)
 
 
-def draw_all(study):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    write_tables(study)
-    draw_curve(study)
-
-
 def write_tables(study):
     for write in (write_ends, write_intervals, write_curves, write_agreement, write_beside):
         write(study)
 
 
 def main():
-    parser = new_parser(__doc__, long=True)
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=CORPORA)
-    parser.add_argument("--topics", nargs="+", type=int, help="only these, at the start or at most")
-    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="how many of the seeds")
-    parser.add_argument(
-        "--chain-seconds", type=float, default=3600.0, help="processor time of each chain (3600)"
-    )
-    parser.add_argument("--estimate", action="store_true", help="print how long the runs take, and stop")
+    parser = new_parser(__doc__, runs=True)
+    parser.add_argument("--chain-seconds", type=float, default=3600.0, help="processor time of each chain")
     arguments = parser.parse_args()
     study = Study("hdp_topics", arguments)
-    for part in () if arguments.draw_only else arguments.parts:
-        runs = chosen(list(runs_of(part, study.cache)), arguments)
-        todo = [run for run in runs if key_of(run) not in study.cache]
-        if arguments.estimate:
-            expected = functools.partial(expected_seconds, chain_seconds=arguments.chain_seconds)
-            print_estimates(todo, expected, arguments.jobs)
-            continue
-        with Pool(study, arguments.jobs, len(todo)) as pool:
-            pool.measure(measure, [(run, study.short, arguments.chain_seconds) for run in todo])
-    if not arguments.estimate:
-        draw_all(study)
+    for part in PARTS:
+        more = (arguments.chain_seconds,) if part == "chain" else ()
+        study.measure(measure, list(runs_of(part, study.cache)), lambda _, more=more: more)
+    write_tables(study)
+    draw_curve(study)
 
 
 if __name__ == "__main__":

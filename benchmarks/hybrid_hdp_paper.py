@@ -1,11 +1,6 @@
 """The experiments of Burkhardt and Kramer (2017) again, and hierarchical Dirichlet processes by other ways.
 
-    python benchmarks/hybrid_hdp_paper.py [--short] [--jobs 2] [--parts batch truncation time starts steps]
-                                          [--corpora kos nips_uci enron_inbox arxiv_0] [--seeds 3]
-
-Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped; tables and
-pictures are drawn from the runs. All of it goes to benchmarks/output/, or with --update to doc/benchmarks/
-and benchmarks/runs/. --short takes some minutes with few documents, to see that all works.
+    python benchmarks/hybrid_hdp_paper.py
 
 batch       figure 1: held-out score against the batch size, 100 topics at most
 truncation  figure 2: held-out score against the largest number of topics, batches of 100 and 1000 documents
@@ -18,26 +13,33 @@ The first three have several seeds of the models, the others one. "paper" are th
 concentrations 1, learning_decay 0.6, beta 0.01, batches of 100 documents, 5 sweeps of burn-in and 5 kept.
 Where nothing is said, methods run with their defaults.
 
-Departures from the paper: all methods see the same documents, which for its first two figures are at most
-5000 a corpus, twice; in the paper it is 1000 batches, whatever their size. Enron is that of the inboxes,
-and arXiv takes the place of PubMed and New York Times. A batch sampler of HDPs has no truncation; its runs
-start from as many topics.
+Departures from the paper: all methods see the same documents, at most 5000 a corpus, twice, for its first two
+figures (in the paper: 1000 batches of any size). Enron is that of the inboxes; arXiv takes the place of
+PubMed and New York Times. A batch sampler of HDPs has no truncation; its runs start from as many topics.
 
-Scores are those of document_completion: one Gibbs fold-in for all, a fifth of the words hidden of at most
-500 test documents. tomotopy's topics get a prior in proportion to their tokens times its concentration,
-gensim's the better of its learned prior (hdp_to_lda) and 1 / topics. Beside the scores, in the first two
-figures, is what the paper reports (equation 26): the likelihood of all words of these documents, with
-proportions inferred from the same words in 5 + 5 sweeps. Times are processor time of training in a process of
-one thread, without scoring.
+Scores are document completion of at most 500 test documents. tomotopy's topics get a prior in proportion to
+their tokens times its concentration, gensim's the better of its learned prior (hdp_to_lda) and 1 / topics.
+The first two figures also have the likelihood of equation 26. Times are processor time of training in one
+thread, without scoring.
 """
 
-import json
-import time
 from itertools import product
 
 import numpy as np
 from _corpora import N_TEST, load
-from _study import Pool, Study, finish, interval, new_parser, note_seeds, panels, styles
+from _study import (
+    Study,
+    extremes,
+    finish,
+    interval,
+    line,
+    new_parser,
+    note_seeds,
+    panels,
+    seconds_of,
+    shown,
+    styles,
+)
 from _traces import PEER_TRACES, SEED, completion, trace_of, trace_of_sweeps
 
 from sktopic import OnlineEMLDA
@@ -60,10 +62,8 @@ PAPER = {
     "doc_concentration": 1.0,
     "learning_decay": 0.6,
     "topic_word_prior": 0.01,
-    "batch_size": 100,
-    "doc_burn_in": 5,
-    "doc_sweeps": 5,
 }
+PAPER |= {"batch_size": 100, "doc_burn_in": 5, "doc_sweeps": 5}
 ONLINE = {
     "HybridHDP": (HybridHDP, {}),
     "HybridHDP, paper": (HybridHDP, {**PAPER, "sampler": "sparse_table_indicator", "root_weight": "paper"}),
@@ -77,7 +77,7 @@ GIBBS = {
     "sparse table indicators": "sparse_table_indicator",
     "direct assignment": "direct_assignment",
 }
-MOST_SEEDS = 10
+SEEDS = range(3)
 # What figures 1 and 2 measure, and what the titles of panels add for it.
 MEASURES = {"score": "", "likelihood": ", eq. 26"}
 # Methods of figures 1 and 2, cheap ones first.
@@ -96,23 +96,12 @@ CORPORA = {"kos": 60, "nips_uci": 40, "enron_inbox": 60, "arxiv_0": 60}
 START_SECONDS = 1800
 
 
-def key_of(run):
-    return json.dumps(run)
-
-
-def documents_of(corpus, short, limit=None):
+def documents_of(corpus, limit=None):
     train, test, _ = load(corpus)
-    return train[: 300 if short else limit], test[: 50 if short else N_TEST]
+    return train[:limit], test[:N_TEST]
 
 
 # The runs.
-
-
-def measure(run, short):
-    """One run: a row of the cache."""
-    start = time.process_time()
-    row = PARTS[run[0]](short, *run[1:])
-    return {"run": key_of(run), "seconds": round(time.process_time() - start, 2), **row}
 
 
 def likelihood(model, test):
@@ -125,22 +114,20 @@ def likelihood(model, test):
     return round(float(sum(each) / counts.sum()), 4)
 
 
-def measure_end(short, seed, corpus, method, n_components, batch_size):
+def measure_end(seed, corpus, method, n_components, batch_size):
     """A run of figures 1 and 2."""
-    train, test = documents_of(corpus, short, LARGEST)
+    train, test = documents_of(corpus, LARGEST)
     kind, settings = ONLINE[method]
     settings = {**settings, "batch_size": batch_size, "max_iter": PASSES, "random_state": seed}
-    start = time.process_time()
-    model = kind(n_components, **settings).fit(train)
-    seconds = time.process_time() - start
+    seconds, model = seconds_of(kind(n_components, **settings).fit, train)
     found = {"score": completion(model, test), "likelihood": likelihood(model, test)}
     return {**found, "topics": int(model.n_components_), "fit": round(seconds, 2)}
 
 
-def measure_time(short, seed, corpus, method, n_components):
+def measure_time(seed, corpus, method, n_components):
     """A run of figure 3."""
-    train, test = documents_of(corpus, short)
-    seconds = 10 if short else CORPORA[corpus]
+    train, test = documents_of(corpus)
+    seconds = CORPORA[corpus]
     if method in ONLINE:
         kind, settings = ONLINE[method]
         model = kind(n_components, **{**settings, "max_iter": MOST_PASSES, "random_state": seed})
@@ -149,7 +136,7 @@ def measure_time(short, seed, corpus, method, n_components):
         model = new_gibbs(method, n_components, seed)
         return {"trace": trace_of_sweeps(model, train, test, seconds)}
     most = None if corpus == "kos" else seconds
-    return {"trace": PEER_TRACES[method](train, test, 10 if short else most, seed)}
+    return {"trace": PEER_TRACES[method](train, test, most, seed)}
 
 
 def new_gibbs(method, n_components, seed=SEED):
@@ -157,25 +144,23 @@ def new_gibbs(method, n_components, seed=SEED):
     return CollapsedGibbsHDP(n_components, **settings)
 
 
-def measure_start(short, n_components):
+def measure_start(n_components):
     """The batch sampler from some number of topics."""
-    train, test = documents_of("kos", short)
-    seconds = 10 if short else START_SECONDS
     model = new_gibbs("table indicators", n_components)
-    return {"trace": trace_of_sweeps(model, train, test, seconds)}
+    return {"trace": trace_of_sweeps(model, *documents_of("kos"), START_SECONDS)}
 
 
 STEPS = {"collapsed": GibbsStep(5, 5), "sparse": TableStep(5, 5, True), "dense": TableStep(5, 5, False)}
 
 
-def measure_steps(short, n_components):
+def measure_steps(n_components):
     """Nanoseconds of a token draw in each of the samplers, and of those what goes into alias tables; the
     medians of five."""
-    train, _ = documents_of("kos", short, 1000)
+    train, _ = documents_of("kos", 1000)
     model = HybridHDP(n_components, max_iter=2, random_state=SEED).fit(train)
-    prior = model.doc_concentration_ * model._root_weights(model.total_samples_)
-    unit = model._unit(model.total_samples_)
-    means = probabilities(model._statistics, unit, model.topic_word_prior_)
+    state, method, total = model._state, model._method(), model.total_samples_
+    prior = method.doc_topic_prior(state, method.root_weights(state, total))
+    means = probabilities(state.words, total, state.topic_word_prior)
     reader = DocumentReader(canonical_counts(train.astype(float)))
     times = {name: [] for name in (*STEPS, "sparse, tables")}
     with Workers(1) as workers:
@@ -187,18 +172,12 @@ def measure_steps(short, n_components):
                 keys = position_keys(SEED, first, batch.n_documents)
                 n_draws += 10 * batch.n_clumps
                 for name, step in STEPS.items():
-                    sums[name] += seconds_of(step, batch, topics, prior, keys, workers, True)
+                    sums[name] += seconds_of(step, batch, topics, prior, keys, workers, True)[0]
                 tables = STEPS["sparse"].alias_tables
-                sums["sparse, tables"] += seconds_of(tables, batch, topics, prior, workers)
+                sums["sparse, tables"] += seconds_of(tables, batch, topics, prior, workers)[0]
             for name, total in sums.items():
                 times[name].append(1e9 * total / n_draws)
     return {"nanoseconds": {name: round(float(np.median(values)), 2) for name, values in times.items()}}
-
-
-def seconds_of(function, *arguments):
-    start = time.process_time()
-    function(*arguments)
-    return time.process_time() - start
 
 
 PARTS = {
@@ -210,49 +189,26 @@ PARTS = {
 }
 
 
-def runs_of(part, corpora, seeds):
+def runs_of(part):
     """What there is to measure for a part, cheap ones first."""
     if part == "batch":
-        cells = product(range(seeds), corpora, ENDS, BATCH_SIZES)
-        yield from ((part, seed, c, m, 100, size) for seed, c, m, size in cells)
-    if part == "truncation":
-        cells = product(range(seeds), corpora, ENDS, TRUNCATIONS, TRUNCATION_BATCHES)
-        yield from ((part, *cell) for cell in cells)
-    if part == "time":
-        for seed, corpus in product(range(seeds), corpora):
-            yield from ((part, seed, corpus, method, None) for method in PEERS)
-            yield from ((part, seed, corpus, m, n) for n, m in product(N_TOPICS, (*COMPARED, *GIBBS)))
-    if part == "starts":
-        yield from ((part, n) for n in STARTS)
-    if part == "steps":
-        yield from ((part, n) for n in N_TOPICS)
+        cells = product(SEEDS, CORPORA, ENDS, [100], BATCH_SIZES)
+    elif part == "truncation":
+        cells = product(SEEDS, CORPORA, ENDS, TRUNCATIONS, TRUNCATION_BATCHES)
+    elif part == "time":
+        methods = [*((m, None) for m in PEERS), *((m, n) for n, m in product(N_TOPICS, (*COMPARED, *GIBBS)))]
+        cells = ((seed, corpus, *method) for seed, corpus, method in product(SEEDS, CORPORA, methods))
+    else:
+        cells = product(STARTS if part == "starts" else N_TOPICS)
+    return [(part, *cell) for cell in cells]
 
 
 # Tables and pictures, from what the cache has.
 
 
-def row_of(cache, *run):
-    return cache.rows.get(key_of(run))
-
-
-def is_measured(cache, run):
-    """Some rows of figures 1 and 2 are from before they had all measures."""
-    key, measures = key_of(run), MEASURES if run[0] in ("batch", "truncation") else ()
-    return key in cache and all(measure in cache.rows[key] for measure in measures)
-
-
 def by_seed(cache, part, *run):
     """The rows of a run with each of the seeds."""
-    found = (row_of(cache, part, seed, *run) for seed in range(MOST_SEEDS))
-    return [row for row in found if row]
-
-
-def draw_band(axis, x, values, label, look):
-    """Means over seeds as a line, from the lowest to the highest as a shade."""
-    axis.plot(x, [np.mean(each) for each in values], label=label, **look)
-    low, high = [min(each) for each in values], [max(each) for each in values]
-    axis.fill_between(x, low, high, alpha=0.15, color=look["color"], linewidth=0)
-    note_seeds(axis, max(map(len, values)))
+    return cache.found((part, seed, *run) for seed in SEEDS)
 
 
 def ends(cache, corpus, part, runs):
@@ -262,7 +218,7 @@ def ends(cache, corpus, part, runs):
     return {method: each for method, each in found.items() if each}
 
 
-def draw_ends(study, part, corpora):
+def draw_ends(study, part):
     """Figure 1 or 2, a panel for each corpus, size of batches where it does not vary, and measure."""
     if part == "batch":
         name, varies, sizes = "batch size", 1, BATCH_SIZES
@@ -271,7 +227,7 @@ def draw_ends(study, part, corpora):
         name, varies, sizes = "largest number of topics", 0, TRUNCATIONS
         sets = {f", batches of {size}": [(n, size) for n in TRUNCATIONS] for size in TRUNCATION_BATCHES}
     cells, table, looks = {}, [], styles(ENDS)
-    for corpus, (where, runs) in product(corpora, sets.items()):
+    for corpus, (where, runs) in product(CORPORA, sets.items()):
         found = ends(study.cache, corpus, part, runs)
         table += [[corpus, method, *cell] for method in found for cell in end_cells(found[method])]
         for measure, what in MEASURES.items():
@@ -283,7 +239,7 @@ def draw_ends(study, part, corpora):
             values = {run[varies]: values_of(rows, measure) for run, rows in each.items()}
             values = {size: of_size for size, of_size in values.items() if of_size}
             if values:
-                draw_band(axes[title], list(values), list(values.values()), method, looks[method])
+                line(axes[title], list(values), list(values.values()), method, looks[method], extremes)
         axes[title].set(xlabel=name, ylabel="nats per word", xscale="log")
         axes[title].set_xticks(sizes, sizes)
         axes[title].minorticks_off()
@@ -297,18 +253,13 @@ def end_cells(found):
     """What the table has of a method in a corpus."""
     for run, rows in found.items():
         values = [values_of(rows, measure) or [np.nan] for measure in MEASURES]
-        cells = [cell for each in values for cell in interval_cells(each)]
+        cells = [cell for each in values for cell in shown(interval(each))]
         topics, seconds = (np.mean([row[name] for row in rows]) for name in ("topics", "fit"))
         yield *run, len(rows), *cells, f"{topics:.0f}", f"{seconds:.2f}"
 
 
 def values_of(rows, measure):
     return [row[measure] for row in rows if measure in row]
-
-
-def interval_cells(values):
-    """Mean and interval; empty where there is none."""
-    return ["" if np.isnan(x) else f"{x:.4f}" for x in interval(values)]
 
 
 def traces(cache, corpus, n_components):
@@ -318,10 +269,10 @@ def traces(cache, corpus, n_components):
     return {method: [row["trace"] for row in rows] for method, rows in found.items() if rows}
 
 
-def draw_time(study, corpora):
+def draw_time(study):
     """Figure 3, a panel for each corpus and number of topics."""
     cells = {}
-    for corpus, n in product(corpora, N_TOPICS):
+    for corpus, n in product(CORPORA, N_TOPICS):
         found = traces(study.cache, corpus, n)
         if found:
             cells[f"{corpus}, {n} topics"] = corpus, n, found
@@ -331,12 +282,11 @@ def draw_time(study, corpora):
         for method, seeds in found.items():
             x = common_times(seeds)
             values = [[score_at(trace, seconds) for trace in seeds] for seconds in x]
-            draw_band(axes[title], x, values, method, {**looks[method], "marker": ""})
+            line(axes[title], x, values, method, {**looks[method], "marker": ""}, extremes)
             table.append([corpus, method, "" if method in PEERS else n, len(seeds), *time_cells(seeds)])
         high = axes[title].get_ylim()[1]
-        axes[title].set(
-            xlabel="seconds of training", ylabel="nats per hidden word", xscale="log", ylim=(high - 1.2, high)
-        )
+        axes[title].set(xlabel="seconds of training", ylabel="nats per hidden word", xscale="log")
+        axes[title].set_ylim(high - 1.2, high)
     finish(figure, study.path("_time.svg"))
     head = ["corpus", "method", "topics given (or at most)", "seeds", "score after 1 s", "10 s", "100 s"]
     head += ["at the end", "from", "to", "seconds", "topics in use", "best score", "seconds to it"]
@@ -358,7 +308,7 @@ def time_cells(seeds):
         cells.append(f"{np.mean([score_at(t, seconds) for t in seeds]):.4f}" if begun else "")
     last = [trace[-1] for trace in seeds]
     best = [max(trace, key=lambda row: row["score"]) for trace in seeds]
-    cells += interval_cells([row["score"] for row in last])
+    cells += shown(interval([row["score"] for row in last]))
     cells.append(f"{np.mean([row['seconds'] for row in last]):.3f}")
     cells.append(f"{np.mean([row['topics'] for row in last]):.0f}" if "topics" in last[0] else "")
     return [*cells, *(f"{np.mean([row[name] for row in best]):.4f}" for name in ("score", "seconds"))]
@@ -369,10 +319,10 @@ def score_at(trace, seconds):
     return [row["score"] for row in trace if row["seconds"] <= seconds][-1]
 
 
-def write_race(study, corpora):
+def write_race(study):
     """Seconds until a hybrid passes the score that a peer ends with; medians over seeds."""
     table = []
-    for corpus, peer, n in product(corpora, PEERS, N_TOPICS):
+    for corpus, peer, n in product(CORPORA, PEERS, N_TOPICS):
         found = traces(study.cache, corpus, n)
         if peer not in found or "HybridHDP" not in found:
             continue
@@ -388,8 +338,7 @@ def write_race(study, corpora):
 
 def draw_starts(study):
     """Scores and numbers of topics of the batch sampler from different starts."""
-    found = {n: row_of(study.cache, "starts", n) for n in STARTS}
-    found = {n: row["trace"] for n, row in found.items() if row}
+    found = {row["n_components"]: row["trace"] for row in study.cache.found(runs_of("starts"))}
     titles = {"score": "kos", "topics": "kos, number of topics"}
     figure, axes = panels(list(titles.values()))
     axes, table = {name: axes[title] for name, title in titles.items()}, []
@@ -400,54 +349,37 @@ def draw_starts(study):
         for seconds in (10, 100, 1000, np.inf):
             row = [row for row in found[n] if row["seconds"] <= seconds][-1]
             table.append([n, row["seconds"], f"{row['score']:.4f}", row["topics"]])
-    for name, axis in axes.items():
-        axis.set(xlabel="seconds", ylabel=name, xscale="log")
+    for axis, what in zip(axes.values(), ("nats per hidden word", "topics")):
+        axis.set(xlabel="seconds", ylabel=what, xscale="log")
         note_seeds(axis, 1)
-    axes["score"].set_ylabel("nats per hidden word")
     finish(figure, study.path("_starts.svg"))
     study.write("starts", ["topics at the start", "seconds", "score", "topics"], table)
 
 
 def write_steps(study):
     table = []
-    for n in N_TOPICS:
-        row = row_of(study.cache, "steps", n)
-        if row:
-            times = row["nanoseconds"]
-            for name in STEPS:
-                building = times["sparse, tables"] if name == "sparse" else 0.0
-                speeds = [f"{1e3 / (times[name] - x):.1f}" for x in (0.0, building)]
-                table.append([n, name, *speeds, building, f"{times['dense'] / times[name]:.1f}"])
+    for row, name in product(study.cache.found(runs_of("steps")), STEPS):
+        times = row["nanoseconds"]
+        building = times["sparse, tables"] if name == "sparse" else 0.0
+        speeds = [f"{1e3 / (times[name] - x):.1f}" for x in (0.0, building)]
+        cells = [*speeds, building, f"{times['dense'] / times[name]:.1f}"]
+        table.append([row["n_components"], name, *cells])
     head = ["topics", "sampler", "million draws a second", "without building alias tables"]
     study.write("steps", [*head, "nanoseconds a draw for these", "times as fast as dense"], table)
 
 
-def draw_all(study, corpora):
-    import matplotlib
-
-    matplotlib.use("Agg")
+def draw_all(study):
     for part in ("batch", "truncation"):
-        draw_ends(study, part, corpora)
-    draw_time(study, corpora)
-    write_race(study, corpora)
-    draw_starts(study)
-    write_steps(study)
+        draw_ends(study, part)
+    for write in (draw_time, write_race, draw_starts, write_steps):
+        write(study)
 
 
 def main():
-    parser = new_parser(__doc__, long=True)
-    parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS))
-    parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=list(CORPORA))
-    parser.add_argument("--seeds", type=int, default=3, choices=range(1, MOST_SEEDS + 1))
-    arguments = parser.parse_args()
-    corpora = arguments.corpora
-    study = Study("hybrid_hdp", arguments)
-    if not arguments.draw_only:
-        runs = [run for part in arguments.parts for run in runs_of(part, corpora, arguments.seeds)]
-        todo = [run for run in runs if not is_measured(study.cache, run)]
-        with Pool(study, arguments.jobs, len(todo)) as pool:
-            pool.measure(measure, [(run, study.short) for run in todo])
-    draw_all(study, corpora)
+    study = Study("hybrid_hdp", new_parser(__doc__, runs=True).parse_args())
+    for part in PARTS:  # some rows are from before they had all measures
+        study.measure(PARTS, runs_of(part), needs=MEASURES if part in ("batch", "truncation") else ())
+    draw_all(study)
 
 
 if __name__ == "__main__":

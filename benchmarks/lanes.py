@@ -1,19 +1,21 @@
 """What merging lanes rarely costs in score.
 
-    python benchmarks/lanes.py [--corpora 20news arxiv_0] [--seeds 2] [--jobs 1]
+    python benchmarks/lanes.py
 
 OnlineEMLDA with 100 topics and its defaults, trained in 8 and in 32 lanes, each with batches of 50 documents,
 that are merged after 1, 4, 16 or 64 of them, or after a share of the batches that there were before; and
 trained in one, with batches of 50 and of as many documents as all lanes have. 20news in three passes, 40,000
-abstracts in two. Scores are of 1500 of the training documents, which are held out. An interrupted study goes
-on behind its last run. lanes.csv goes to benchmarks/output/, or with --update to doc/benchmarks/.
+abstracts in two. Scores are of 1500 of the training documents, which are held out.
 """
 
-import time
+from itertools import product
 
 import numpy as np
 from _corpora import load
-from _study import Pool, Study, new_parser
+from _study import Study, new_parser
+
+from sktopic.distributed import local_update, merge_updates, start_model
+from sktopic.lda import OnlineEMLDA
 
 # Documents at most, and passes.
 CORPORA = {"20news": (None, 3), "arxiv_0": (41_500, 2)}
@@ -47,8 +49,6 @@ def documents(corpus):
 
 
 def train_in_lanes(estimator, X, n_lanes, schedule, n_passes):
-    from sktopic.distributed import local_update, merge_updates, start_model
-
     model, rng, n_done = start_model(estimator, X.shape[1], X.shape[0]), np.random.RandomState(0), 0
     for number in range(n_passes):
         parts = np.array_split(rng.permutation(X.shape[0]), n_lanes)
@@ -68,9 +68,6 @@ def train_in_lanes(estimator, X, n_lanes, schedule, n_passes):
 
 def measure(corpus, n_lanes, kind, seed):
     """The row of a run."""
-    from sktopic.lda import OnlineEMLDA
-
-    start = time.perf_counter()
     (X, held_out), (_, n_passes) = documents(corpus), CORPORA[corpus]
     estimator = OnlineEMLDA(N_TOPICS, random_state=seed, n_jobs=1, max_iter=n_passes)
     if kind in PLAIN:
@@ -78,22 +75,16 @@ def measure(corpus, n_lanes, kind, seed):
         model = estimator.set_params(batch_size=size).fit(X)
     else:
         model = train_in_lanes(estimator, X, n_lanes, kind, n_passes)
-    return {
-        "run": f"{corpus} {n_lanes} {kind} {seed}",
-        "score": round(model.score(held_out), 4),
-        "seconds": round(time.perf_counter() - start, 1),
-    }
+    return {"score": round(model.score(held_out), 4)}
 
 
 def mean_score(study, corpus, n_lanes, kind):
     """Over seeds."""
-    name = f"{corpus} {n_lanes} {kind}"
-    runs = [run for key, run in study.cache.rows.items() if key.rpartition(" ")[0] == name]
-    return np.mean([run["score"] for run in runs])
+    return np.mean([run["score"] for run in study.cache.select(corpus=corpus, n_lanes=n_lanes, kind=kind)])
 
 
-def write_table(study, corpora=tuple(CORPORA)):
-    columns = [(corpus, n_lanes) for corpus in corpora for n_lanes in LANES]
+def write_table(study):
+    columns = list(product(CORPORA, LANES))
     rows = [
         [label, *(f"{mean_score(study, *column, kind):.3f}" for column in columns)]
         for kind, label in LABELS.items()
@@ -102,24 +93,9 @@ def write_table(study, corpora=tuple(CORPORA)):
 
 
 def main():
-    parser = new_parser(__doc__)
-    parser.add_argument("--corpora", nargs="+", default=list(CORPORA), choices=CORPORA)
-    parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
-    arguments = parser.parse_args()
-    study = Study("lanes", arguments)
-    calls = [
-        (corpus, n_lanes, kind, seed)
-        for corpus in arguments.corpora
-        for seed in range(arguments.seeds)
-        for n_lanes in LANES
-        for kind in LABELS
-        if f"{corpus} {n_lanes} {kind} {seed}" not in study.cache
-    ]
-    if calls:
-        with Pool(study, arguments.jobs, len(calls)) as pool:
-            pool.measure(measure, calls)
-    write_table(study, arguments.corpora)
+    study = Study("lanes", new_parser(__doc__, runs=True).parse_args())
+    study.measure(measure, [(c, n, kind, s) for c, s, n, kind in product(CORPORA, range(2), LANES, LABELS)])
+    write_table(study)
 
 
 if __name__ == "__main__":

@@ -2,22 +2,18 @@
 
     python benchmarks/moment_matching_evidence.py
 
-The data sets are those of moment_matching_paper.py, of which the first tokens are taken, in random order: by
-then the number of topics is decided. The log probability of these tokens given the number of topics T is, by
-the filter, log_marginal_likelihood_ of MomentMatchingLDA with T topics; the exact one, of the model with the
-same priors, is estimated by particles (sequential Monte Carlo): each has a topic for every token so far,
-draws that of the next one given these, and is weighted by the probability of the token; with resampling where
-the weights are uneven. The estimate of the probability is without bias, that of its logarithm is rather too
-low. moment_matching_evidence.csv goes to benchmarks/output/, or with --update to doc/benchmarks/; its
-intervals are of 95 percent, over data sets.
+The data sets are those of moment_matching_paper.py, of which the first tokens are taken, in random order. The
+log probability of these tokens given the number of topics T is, by the filter, log_marginal_likelihood_ of
+MomentMatchingLDA with T topics; the exact one is estimated by particles (sequential Monte Carlo): each has a
+topic for every token so far, draws that of the next one given these, and is weighted by the probability of
+the token; with resampling where the weights are uneven. The estimate of the probability is without bias, that
+of its logarithm is rather too low. Intervals are of 95 percent, over data sets.
 """
 
-import json
-import time
 from itertools import product
 
 import numpy as np
-from _study import Study, interval, new_parser, one_thread
+from _study import Study, interval, new_parser
 from moment_matching_paper import LIMIT, N_WORDS, synthetic
 
 from sktopic.moment_matching import MomentMatchingLDA
@@ -66,14 +62,11 @@ def by_particles(document, word, n_topics, seed):
     return log_evidence
 
 
-def measure(run):
-    true, n_topics, seed = run
-    start, tokens = time.process_time(), some_tokens(true, seed)
-    row = {
-        "filter": round(filtered(*tokens, n_topics, seed), 2),
-        "particles": round(by_particles(*tokens, n_topics, seed), 2),
-    }
-    return {"run": json.dumps(run), **row, "seconds": round(time.process_time() - start, 2)}
+def measure(true, n_topics, seed):
+    """The row of a run."""
+    tokens = some_tokens(true, seed)
+    filtered_, particles = (of(*tokens, n_topics, seed) for of in (filtered, by_particles))
+    return {"filter": round(filtered_, 2), "particles": round(particles, 2)}
 
 
 def interval_cells(values):
@@ -85,7 +78,7 @@ def write_table(study):
     """Against three topics, data set by data set."""
     table = []
     for true, n_topics in product(TRUE_NUMBERS, NUMBERS):
-        pairs = [[study.cache.rows.get(json.dumps((true, n, s))) for n in (n_topics, 3)] for s in SEEDS]
+        pairs = [[study.cache.get(true, n, s) for n in (n_topics, 3)] for s in SEEDS]
         pairs = [pair for pair in pairs if all(pair)]
         if not pairs:
             continue
@@ -99,15 +92,8 @@ def write_table(study):
 
 
 def main():
-    study = Study("moment_matching_evidence", new_parser(__doc__).parse_args())
-    one_thread()
-    for seed, true, n_topics in product(SEEDS, TRUE_NUMBERS, NUMBERS):
-        run = true, n_topics, seed
-        if json.dumps(run) not in study.cache:
-            row = measure(run)
-            study.sign()
-            study.cache.add(row)
-            print(*row.values(), flush=True)
+    study = Study("moment_matching_evidence", new_parser(__doc__, runs=True).parse_args())
+    study.measure(measure, [(true, n, seed) for seed, true, n in product(SEEDS, TRUE_NUMBERS, NUMBERS)])
     write_table(study)
 
 

@@ -2,18 +2,15 @@
 
     python benchmarks/moment_matching_kernel.py
 
-Needs SKTOPIC_DATA. Of 100 topics, on one core. Writes moment_matching_kernel.csv to benchmarks/output/, or
-with --update to doc/benchmarks/:
+Of 100 topics, on one core:
 
 - tokens of Reuters with its 7720 most frequent words, document by document, each mixed: the first ones (all
-  numbers of topics are equally probable) and some after 300,000 (few are). NumPy changes the parameters of
-  all topics and words for every token: once in place, by the same formulas as the kernel, which is as little
-  as it can do without lazy scaling; and once from the moments of all of them (the first, and the second of
-  those words that are matched), as the paper has it. That all end in the same state is checked.
-- the kernel alone with vocabularies of 1,000 to 100,000 words, drawn with Zipf's frequencies or uniformly.
+numbers of topics are equally probable) and some after 300,000 (few are). NumPy changes the parameters of all
+topics and words for every token: once in place, by the same formulas as the kernel, and once from the moments
+of all of them, as the paper has it. That all end in the same state is checked. - the kernel alone with
+vocabularies of 1,000 to 100,000 words, drawn with Zipf's frequencies or uniformly.
 
-Kernel and NumPy, and the vocabularies, are measured in turns, and the fastest of all rounds counts; the
-median beside it tells how much else the machine had to do.
+All are measured in turns, and the fastest of all rounds counts, with the median beside it.
 """
 
 import time
@@ -22,18 +19,11 @@ from types import SimpleNamespace
 
 import numpy as np
 from _corpora import load
-from _study import Study, new_parser, one_thread
+from _study import Study, new_parser, one_thread, printed
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
-from sktopic._kernels.moments._matching import (
-    DEGENERATE,
-    FIRST,
-    FIXED,
-    SUM,
-    TRIANGULAR,
-    filter_tokens,
-    list_tokens,
-)
+from sktopic._kernels.moments import _matching
+from sktopic._kernels.moments._matching import DEGENERATE, FIXED, TRIANGULAR, filter_tokens, list_tokens
 from sktopic._kernels.random._rng import position_keys
 
 K, V = 100, 7720
@@ -60,21 +50,12 @@ class State:
     def filter(self, sum_match, tokens):
         """One document's alpha is all there is: documents come one after the other."""
         word, begins = tokens
-        tokens = SimpleNamespace(
-            document=np.zeros(len(word), dtype=np.int32), word=word, weight=np.ones(len(word)), begins=begins
-        )
-        filter_tokens(
-            model=self.model,
-            match=SUM if sum_match else FIRST,
-            tokens=tokens,
-            topics=self,
-            start=self.start,
-            alpha=self.alpha,
-            gamma=self.gamma,
-            lag=self.lag,
-            marginal=self.marginal,
-            predictive=np.empty(0),  # not wanted
-        )
+        document, weight = np.zeros(len(word), dtype=np.int32), np.ones(len(word))
+        tokens = SimpleNamespace(document=document, word=word, weight=weight, begins=begins)
+        names = ("start", "alpha", "gamma", "lag", "marginal")
+        given = {"model": self.model, **{name: getattr(self, name) for name in names}}
+        match, unwanted = _matching.SUM if sum_match else _matching.FIRST, np.empty(0)
+        filter_tokens(match=match, tokens=tokens, topics=self, predictive=unwanted, **given)
 
 
 class PlainState:
@@ -307,11 +288,6 @@ def main():
     head += ["NumPy in place", "NumPy by moments", "ratio in place", "ratio by moments"]
     head += [f"over that of {VOCABULARIES[0]} words"]
     study.write("", head, map(printed, rows_of_table()))
-
-
-def printed(row):
-    print(*row, sep=" | ", flush=True)
-    return row
 
 
 if __name__ == "__main__":

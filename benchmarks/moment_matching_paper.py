@@ -1,12 +1,6 @@
 """The experiments of Hsu and Poupart (2016) again: how many topics moment matching finds, and how good.
 
-    python benchmarks/moment_matching_paper.py [--short] [--jobs 2] [--estimate] [--parts number text words]
-                                               [--corpora reuters21578 arxiv_0 20news nips_uci]
-
-Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped; tables and
-pictures are drawn from the runs. All of it goes to benchmarks/output/, or with --update to doc/benchmarks/
-and benchmarks/runs/. --short takes some minutes with few documents, to see that all works. --estimate prints
-how long the runs that are missing would take, by those that there are. The parts are
+    python benchmarks/moment_matching_paper.py
 
 number   figure 2: topics that DDM and TDM find in synthetic data, against the true number; 100 data sets with
          the settings of the paper, 20 with the others, and with priors exp(-c T) of other rates c
@@ -21,27 +15,21 @@ The supplement's classification of texts is benchmarks/classifier.py.
 
 Settings: "paper" has alpha = 1, matches the second moment of the first coordinate and mixes the tokens of all
 documents; "program" matches that of the second topic and takes documents one after the other, as the authors'
-public program does (which is an earlier one, without a prior of the number of topics as in the paper);
-"default" is what the library does by default but for the prior of the number of topics, which is that of the
-paper; with "rate 2" this is the default of TDM, too. "..., auto" learns alpha, and "default, 1" has the 1 of
-the paper. beta is V^-1/2 in all. TDM on arXiv takes the tokens document by document, since it would keep
-4 GB of proportions otherwise; the table of orders has it with the tokens of 10,000 documents mixed at a time.
+public program does; "default" has the library's defaults but the paper's prior of the number of topics; "rate
+2" is the default of TDM. "..., auto" learns alpha, and "default, 1" has the 1 of the paper. beta is V^-1/2 in
+all. TDM on arXiv takes the tokens document by document, since it would keep 4 GB of proportions otherwise.
 
-Departures from the paper: counts have no order, so that a random half of a test document's tokens is hidden,
-not the second. Reuters has the paper's split (LEWISSPLIT), but neither a stemmer nor its choice of words;
-NIPS is that of the UCI repository, with a random split; arXiv (with the uniform prior) and 20 Newsgroups
-(with the exponential one) take the place of Yelp.
+Departures: a random half of a test document's tokens is hidden, not the second. Reuters has the paper's
+split, but neither a stemmer nor its choice of words; NIPS is that of UCI with a random split; arXiv (uniform
+prior) and 20 Newsgroups (exponential prior) take the place of Yelp.
 
-Scores come from each model's own inference: predict_mixture of DDM and TDM, transform of the others.
-Beside it is one Gibbs fold-in for all, document_completion. HDP is gensim's, with its default parameters but
-for the top-level truncation (its T); only the fold-in scores it, given its topics and its learned alpha
-(hdp_to_lda), or alpha = 1. Times are processor time of training, in a process of one thread.
+Scores come from each model's own inference, and from one Gibbs fold-in for all. HDP is gensim's with its
+defaults but for T; only the fold-in scores it, given its learned alpha (hdp_to_lda) or alpha = 1. Times are
+processor time of training in one thread.
 """
 
-import json
 import time
 from functools import partial
-from importlib.util import find_spec
 from itertools import product
 from typing import NamedTuple
 
@@ -49,7 +37,6 @@ import numpy as np
 import scipy.sparse as sp
 from _corpora import load
 from _study import (
-    Pool,
     Study,
     finish,
     interval,
@@ -57,7 +44,8 @@ from _study import (
     new_parser,
     note_seeds,
     panels,
-    print_estimates,
+    seconds_of,
+    shown,
     spread,
     styles,
     with_deciles,
@@ -135,31 +123,16 @@ class NumberPart(NamedTuple):
     seeds: range  # of data sets
 
 
+def number_part(priors, settings, numbers, seeds):
+    return NumberPart(tuple(product(priors, NUMBER_MODELS, settings)), tuple(numbers), seeds)
+
+
 NUMBER_PARTS = {
-    "synthetic": NumberPart(
-        tuple(product(NUMBER_PRIORS, NUMBER_MODELS, NUMBER_SETTINGS)), tuple(TRUE_NUMBERS), range(20)
-    ),
-    "synthetic rates": NumberPart(
-        tuple(product(RATES, NUMBER_MODELS, ("default",))), SOME_NUMBERS, range(20)
-    ),
-    "synthetic program": NumberPart(
-        tuple(product(NUMBER_PRIORS, NUMBER_MODELS, ("program",))), SOME_NUMBERS, range(20)
-    ),
-    "synthetic paper": NumberPart(
-        tuple(product(NUMBER_PRIORS, NUMBER_MODELS, ("paper",))), tuple(TRUE_NUMBERS), range(20, 100)
-    ),
+    "synthetic": number_part(NUMBER_PRIORS, NUMBER_SETTINGS, TRUE_NUMBERS, range(20)),
+    "synthetic rates": number_part(RATES, ["default"], SOME_NUMBERS, range(20)),
+    "synthetic program": number_part(NUMBER_PRIORS, ["program"], SOME_NUMBERS, range(20)),
+    "synthetic paper": number_part(NUMBER_PRIORS, ["paper"], TRUE_NUMBERS, range(20, 100)),
 }
-
-
-def key_of(run):
-    return json.dumps(run)
-
-
-def measure(run, short):
-    """One run: a row of the cache."""
-    if run[0] in NUMBER_PARTS:
-        return measure_number(run)
-    return measure_words(run, short) if run[0] == "words" else measure_text(run, short)
 
 
 # Synthetic data.
@@ -172,39 +145,29 @@ def synthetic(n_topics, seed):
     return np.array([rng.multinomial(LENGTH, row / row.sum()) for row in theta @ phi])
 
 
-def measure_number(run):
+def measure_number(part, n_topics, seed):
     """The number of topics under each of the settings in the same data set."""
-    part, n_topics, seed = run
-    counts, found, start = synthetic(n_topics, seed), [], time.process_time()
+    counts, found = synthetic(n_topics, seed), {}
     for prior, name, settings in NUMBER_PARTS[part].cells:
         chosen = PROGRAM if settings == "program" else NUMBER_SETTINGS[settings]
         options = {"n_components_prior": prior, "random_state": seed, **chosen}
-        found.append(MODELS[name](LIMIT, **options).fit(counts).n_components_)
-    return {"run": key_of(run), "found": found, "seconds": round(time.process_time() - start, 2)}
+        model = MODELS[name](LIMIT, **options).fit(counts)
+        found[f"{prior}, {name}, {settings}"] = int(model.n_components_)
+    return {"found": found}
 
 
-def found_by_cell(part, row):
-    """Prior, model and settings -> the number of topics, of the row of a run."""
-    return dict(zip(NUMBER_PARTS[part].cells, row["found"], strict=True))
-
-
-def number_runs(short):
+def number_runs():
     for name, part in NUMBER_PARTS.items():
-        numbers = part.numbers[:: len(part.numbers) - 1] if short else part.numbers
-        for seed, n_topics in product(part.seeds[:2] if short else part.seeds, numbers):
-            yield name, n_topics, seed
+        yield from ((name, n_topics, seed) for seed, n_topics in product(part.seeds, part.numbers))
 
 
 # Text.
 
 
-def documents_of(corpus, short):
+def documents_of(corpus):
     """Training and test counts."""
     train, test, _ = load(corpus)
-    chosen = np.random.RandomState(0).permutation(test.shape[0])[: CORPORA[corpus].n_test]
-    if short:
-        return train[: 50 if corpus == "nips_uci" else 1000], test[chosen[:20]]
-    return train, test[chosen]
+    return train, test[np.random.RandomState(0).permutation(test.shape[0])[: CORPORA[corpus].n_test]]
 
 
 def new_model(corpus, seed, method, n_components, settings, order):
@@ -217,9 +180,8 @@ def new_model(corpus, seed, method, n_components, settings, order):
     return MODELS[method](n_components, **options)
 
 
-def measure_text(run, short):
-    corpus, seed, method, n_components, settings, order = run
-    train, test = documents_of(corpus, short)
+def measure_text(corpus, seed, method, n_components, settings, order):
+    train, test = documents_of(corpus)
     if method == "HDP":
         row = measure_hdp(train, test, n_components, seed)
     else:
@@ -230,15 +192,12 @@ def measure_text(run, short):
                 model.partial_fit(train[first : first + CALL])
         else:
             model.fit(train)
-        row = {
-            "seconds": time.process_time() - start,
-            **scores_of(model, test),
-            "topics": model.n_components_,
-        }
+        seconds = time.process_time() - start
+        row = {"seconds": seconds, **scores_of(model, test), "topics": model.n_components_}
         if has_trace(corpus, method, settings, order):
             row["trace"] = trace_of(model)
-    row["microseconds"] = round(1e6 * row["seconds"] / float(train.sum()), 3)
-    return {"run": key_of(run), **row, "seconds": round(row["seconds"], 2)}
+    microseconds = round(1e6 * row["seconds"] / float(train.sum()), 3)
+    return {**row, "microseconds": microseconds, "seconds": round(row["seconds"], 2)}
 
 
 def scores_of(model, test):
@@ -271,36 +230,31 @@ def trace_of(model):
     return [tokens[shown].tolist(), topics[shown].tolist()]
 
 
-def measure_words(run, short):
+def measure_words(corpus, method, settings):
     """The largest topics of the most probable number, by their most probable words."""
-    _, corpus, method, settings = run
-    vocabulary, start = load(corpus)[2], time.process_time()
-    order = own_order(corpus, method, settings)
+    vocabulary, order = load(corpus)[2], own_order(corpus, method, settings)
     model = new_model(corpus, 0, method, CORPORA[corpus].limit, settings, order)
-    proportions = model.fit_transform(documents_of(corpus, short)[0]).mean(axis=0)
+    proportions = model.fit_transform(documents_of(corpus)[0]).mean(axis=0)
     largest = np.argsort(-proportions, kind="stable")[:N_SHOWN]
     words = np.argsort(-model.components_[largest], axis=1, kind="stable")[:, :N_TOP_WORDS]
     return {
-        "run": key_of(run),
         "topics": model.n_components_,
         "shares": [round(float(proportions[t]), 4) for t in largest],
         "words": [[str(vocabulary[w]) for w in row] for row in words],
-        "seconds": round(time.process_time() - start, 2),
     }
 
 
-def word_runs(corpora):
-    chosen = [corpus for corpus in WORD_CORPORA if corpus in corpora]
-    yield from (("words", *cell) for cell in product(chosen, NUMBER_MODELS, WORD_SETTINGS))
+def word_runs():
+    return [("words", *cell) for cell in product(WORD_CORPORA, NUMBER_MODELS, WORD_SETTINGS)]
 
 
 def measure_hdp(train, test, n_components, seed):
     from gensim.matutils import Sparse2Corpus
     from gensim.models import HdpModel
 
-    names, start = {i: str(i) for i in range(train.shape[1])}, time.process_time()
-    model = HdpModel(Sparse2Corpus(train, documents_columns=False), names, T=n_components, random_state=seed)
-    row, topics = {"seconds": time.process_time() - start}, model.get_topics()
+    names, counts = {i: str(i) for i in range(train.shape[1])}, Sparse2Corpus(train, documents_columns=False)
+    seconds, model = seconds_of(HdpModel, counts, names, T=n_components, random_state=seed)
+    row, topics = {"seconds": seconds}, model.get_topics()
     learned = np.maximum(model.hdp_to_lda()[0], 1e-10)  # of topics that are not in use it underflows
     for name, alpha in (("fold-in", learned), ("fold-in, 1", 1.0)):
         score = document_completion(topics, test, doc_topic_prior=alpha, hidden_fraction=HIDDEN_FRACTION)
@@ -309,7 +263,9 @@ def measure_hdp(train, test, n_components, seed):
 
 
 def own_order(corpus, method, settings):
-    """The order of tokens that goes with settings."""
+    """The order of tokens that goes with settings; None of models that have none."""
+    if method not in MODELS:
+        return None
     if settings == "program":
         return "document"
     if method == "TDM" and corpus == LARGE_CORPUS:
@@ -317,54 +273,53 @@ def own_order(corpus, method, settings):
     return "corpus" if method == "TDM" or settings.startswith("paper") else "document"
 
 
-def topics_of(corpus, settings, short):
+def topics_of(corpus, settings):
     """Numbers of topics that the basic model is given."""
     parts = CORPORA[corpus]
-    topics = parts.topics if settings in ("paper", "default", "default, auto") else parts.focus
-    return topics[:: len(topics) - 1] if short else topics
+    return parts.topics if settings in ("paper", "default", "default, auto") else parts.focus
 
 
-def seeds_of(corpus, method, settings, short):
+def seeds_of(corpus, method, settings):
     """One seed is enough where TDM takes minutes for what is only compared with another run of that seed."""
     long = corpus == "nips_uci" and method == "TDM" and settings not in ("paper", "default")
-    return range(1) if short or long else CORPORA[corpus].seeds
+    return range(1) if long else CORPORA[corpus].seeds
 
 
-def runs_of(corpus, method, settings, order, short, n_components=None):
+def runs_of(corpus, method, settings, order, n_components=None):
     """All seeds of a model, with each number of topics that it is given."""
-    limit = CORPORA[corpus].limit
     if n_components is not None:
         topics = (n_components,)
-    elif method in ("DDM", "TDM", "HDP"):
-        topics = (limit,)
     else:
-        topics = topics_of(corpus, settings, short)
-    for n, seed in product(topics, seeds_of(corpus, method, settings, short)):
-        yield corpus, seed, method, n, settings, order
+        limited = method in ("DDM", "TDM", "HDP")
+        topics = (CORPORA[corpus].limit,) if limited else topics_of(corpus, settings)
+    for n, seed in product(topics, seeds_of(corpus, method, settings)):
+        yield "text", corpus, seed, method, n, settings, order
 
 
-def text_runs(corpora, short):
+def text_runs():
     """Cheap ones first."""
     runs = []
-    for corpus in corpora:
-        for method, settings in product(MODELS, SETTINGS):
-            runs.extend(runs_of(corpus, method, settings, own_order(corpus, method, settings), short))
-        for method in (*PASSES, "HDP"):
-            runs.extend(runs_of(corpus, method, "default", None, short))
-    for corpus, method, settings, order in order_cells(corpora):
-        runs.extend(runs_of(corpus, method, settings, order, short, order_topics(corpus, method)))
-    runs = [run for run in runs if run[4] != "default, rate 2" or run[2] == "TDM"]
+    for corpus, method, settings in text_cells():
+        if settings != "default, rate 2" or method == "TDM":
+            runs.extend(runs_of(corpus, method, settings, own_order(corpus, method, settings)))
+    for corpus, method, settings, order in order_cells():
+        runs.extend(runs_of(corpus, method, settings, order, order_topics(corpus, method)))
     names = list(CORPORA)
-    return sorted(runs, key=lambda run: (names.index(run[0]), run[2] == "TDM", run[1]))
+    return sorted(runs, key=lambda run: (names.index(run[1]), run[3] == "TDM", run[2]))
 
 
-def order_cells(corpora):
+def text_cells():
+    """corpus, method and settings of all lines of the table."""
+    for corpus in CORPORA:
+        yield from ((corpus, method, settings) for method, settings in product(MODELS, SETTINGS))
+        yield from ((corpus, method, "default") for method in (*PASSES, "HDP"))
+
+
+def order_cells():
     """corpus, model, settings and order: all of them on one corpus, and what TDM could do on arXiv."""
     compared = ("paper", "default")
-    if ORDER_CORPUS in corpora:
-        yield from product((ORDER_CORPUS,), MODELS, compared, ORDERS)
-    if LARGE_CORPUS in corpora:
-        yield from product((LARGE_CORPUS,), ("TDM",), compared, ("document", IN_CALLS))
+    yield from product((ORDER_CORPUS,), MODELS, compared, ORDERS)
+    yield from product((LARGE_CORPUS,), ("TDM",), compared, ("document", IN_CALLS))
 
 
 def order_topics(corpus, method):
@@ -372,50 +327,16 @@ def order_topics(corpus, method):
     return parts.focus[0] if method == "basic" else parts.limit
 
 
-def missing(runs, cache):
-    """Those that the cache does not have, once each."""
-    return [run for key, run in {key_of(run): run for run in runs}.items() if key not in cache]
-
-
-def expected_seconds(run, cache, short):
-    """By the median of runs of the same kind: a fit of synthetic data, or a token of the model on text."""
-    rows = {tuple(json.loads(key)): row for key, row in cache.rows.items()}
-    if run[0] in NUMBER_PARTS:
-        each = [row["seconds"] / len(row["found"]) for key, row in rows.items() if key[0] in NUMBER_PARTS]
-        return len(NUMBER_PARTS[run[0]].cells) * np.median(each)
-    corpus, _, method, n_components, *_ = (
-        (run[1], 0, run[2], CORPORA[run[1]].limit) if run[0] == "words" else run
-    )
-    known = [
-        (key[3], row["microseconds"]) for key, row in rows.items() if key[0] in CORPORA and key[2] == method
-    ]
-    nearest = min((n for n, _ in known), key=lambda n: abs(n - n_components))
-    a_token = np.median([each for n, each in known if n == nearest])
-    return 1e-6 * a_token * float(documents_of(corpus, short)[0].sum())
-
-
-def run_all(runs, study, jobs):
-    """Measure what the cache does not have."""
-    todo = missing(runs, study.cache)
-    with Pool(study, jobs, len(todo)) as pool:
-        pool.measure(measure, [(run, study.short) for run in todo])
-
-
 # Tables and pictures, from what the cache has.
 
 
-def rows_of(cache, runs):
-    return [cache.rows[key] for key in map(key_of, runs) if key in cache.rows]
-
-
-def found_numbers(cache, prior, name, settings, short):
+def found_numbers(cache, prior, name, settings):
     """True number of topics -> those found in each data set."""
-    found, cell = {}, (prior, name, settings)
-    for run in number_runs(short):
-        if cell in NUMBER_PARTS[run[0]].cells:
-            rows = rows_of(cache, [run])
-            found.setdefault(run[1], []).extend(found_by_cell(run[0], row)[cell] for row in rows)
-    return {n: values for n, values in found.items() if values}
+    found, cell = {}, f"{prior}, {name}, {settings}"
+    for row in cache.found(number_runs()):
+        if cell in row["found"]:
+            found.setdefault(row["true_topics"], []).append(row["found"][cell])
+    return found
 
 
 def number_row(prior, name, settings, n, found):
@@ -424,44 +345,36 @@ def number_row(prior, name, settings, n, found):
     return [prior, name, settings, n, *cells]
 
 
-NUMBER_HEAD = [
-    "prior",
-    "model",
-    "settings",
-    "true topics",
-    "mean found",
-    "its 95 percent interval",
-    "standard deviation",
-    "data sets",
-]
+NUMBER_HEAD = ["prior", "model", "settings", "true topics", "mean found", "its 95 percent interval"]
+NUMBER_HEAD += ["standard deviation", "data sets"]
 
 
-def write_rates(study, short):
+def write_rates(study):
     """The defaults under priors exp(-c T), which the uniform and the exponential one are among."""
     rates = {"uniform": 0.0, "exponential": 1.0, **{rate: rate for rate in RATES}}
     table = []
     for name, prior in product(NUMBER_MODELS, sorted(rates, key=rates.get)):
-        for n, found in found_numbers(study.cache, prior, name, "default", short).items():
+        for n, found in found_numbers(study.cache, prior, name, "default").items():
             if n in SOME_NUMBERS:
                 table.append(number_row(rates[prior], name, "default", n, found))
     study.write("rates", ["c", *NUMBER_HEAD[1:]], table)
 
 
-def write_number(study, short):
+def write_number(study):
     table = []
     for prior, name, settings in product(NUMBER_PRIORS, NUMBER_MODELS, (*NUMBER_SETTINGS, "program")):
-        found = found_numbers(study.cache, prior, name, settings, short)
+        found = found_numbers(study.cache, prior, name, settings)
         table.extend(number_row(prior, name, settings, n, values) for n, values in found.items())
     study.write("number", NUMBER_HEAD, table)
 
 
-def draw_number(study, short):
+def draw_number(study):
     """Figure 2, a panel for each model and prior."""
     titles = {cell: "{1}, {0} prior".format(*cell) for cell in product(NUMBER_PRIORS, NUMBER_MODELS)}
     figure, axes = panels(list(titles.values()), 2)
     looks = styles(NUMBER_SETTINGS)
     for cell, (i, settings) in product(titles, enumerate(NUMBER_SETTINGS)):
-        found = found_numbers(study.cache, *cell, settings, short)
+        found = found_numbers(study.cache, *cell, settings)
         means, deviations = zip(*((np.mean(v), np.std(v)) for v in found.values()))
         x = [n + 0.12 * (i - 2) for n in found]  # so that bars stand side by side
         axes[titles[cell]].errorbar(x, means, deviations, label=settings, **looks[settings])
@@ -481,24 +394,23 @@ DEFAULT_LINES = [
 HDP_LINES = {"HDP, alpha learned": "fold-in", "HDP, alpha 1": "fold-in, 1"}
 
 
-def found_by(cache, corpus, method, settings, short):
+def found_by(cache, corpus, method, settings):
     """Number of topics given -> rows of all seeds."""
-    order = own_order(corpus, method, settings) if method in MODELS else None
     found = {}
-    for run in runs_of(corpus, method, settings, order, short):
-        found.setdefault(run[3], []).extend(rows_of(cache, [run]))
-    return {n: rows for n, rows in found.items() if rows}
+    for row in cache.found(runs_of(corpus, method, settings, own_order(corpus, method, settings))):
+        found.setdefault(row["n_components"], []).append(row)
+    return found
 
 
-def draw_text(study, corpora, short, lines, hdp_lines):
+def draw_text(study, lines, hdp_lines):
     """Figures 3a and 4: models that are given a number of topics as lines, the others where they end."""
-    figure, axes = panels([f"{corpus}: {title}" for title in MEASURES.values() for corpus in corpora])
+    figure, axes = panels([f"{corpus}: {title}" for title in MEASURES.values() for corpus in CORPORA])
     looks = styles([label for label, *_ in lines] + list(hdp_lines))
-    for corpus, (measured, title) in product(corpora, MEASURES.items()):
+    for corpus, (measured, title) in product(CORPORA, MEASURES.items()):
         axis = axes[f"{corpus}: {title}"]
         axis.set(xlabel="topics", ylabel="nats per hidden word")
         for label, method, settings in lines:
-            found = found_by(study.cache, corpus, method, settings, short)
+            found = found_by(study.cache, corpus, method, settings)
             if found and method in NUMBER_MODELS:
                 rows = found[CORPORA[corpus].limit]
                 x, y = [row["topics"] for row in rows], [row[measured] for row in rows]
@@ -507,26 +419,19 @@ def draw_text(study, corpora, short, lines, hdp_lines):
                 values = [[row[measured] for row in rows] for rows in found.values()]
                 line(axis, list(found), values, label, looks[label])
         for label in hdp_lines:
-            rows = found_by(study.cache, corpus, "HDP", "default", short).get(CORPORA[corpus].limit)
+            rows = found_by(study.cache, corpus, "HDP", "default").get(CORPORA[corpus].limit)
             if rows:
                 ends = CORPORA[corpus].topics[:: len(CORPORA[corpus].topics) - 1]
                 values = [[row[HDP_LINES[label]] for row in rows]] * 2
                 line(axis, ends, values, label, {**looks[label], "marker": "", "linestyle": ":"})
-    finish(figure, study.path("_text_default.svg"))
+    finish(figure, study.path(f"_{name}.svg"))
 
 
-def text_cells(corpora):
-    """corpus, method and settings of all lines of the table."""
-    for corpus in corpora:
-        yield from ((corpus, method, settings) for method, settings in product(MODELS, SETTINGS))
-        yield from ((corpus, method, "default") for method in (*PASSES, "HDP"))
-
-
-def write_text(study, corpora, short):
+def write_text(study):
     table = []
-    for corpus, method, settings in text_cells(corpora):
-        order = own_order(corpus, method, settings) if method in MODELS else ""
-        for n, rows in found_by(study.cache, corpus, method, settings, short).items():
+    for corpus, method, settings in text_cells():
+        order = own_order(corpus, method, settings) or ""
+        for n, rows in found_by(study.cache, corpus, method, settings).items():
             times = [f"{np.median([row[name] for row in rows]):.3g}" for name in ("seconds", "microseconds")]
             if method == "HDP":
                 for label, name in HDP_LINES.items():
@@ -544,11 +449,7 @@ TOPIC_HEAD = ["topics found", "least", "most"]
 
 
 def score_cells(rows, name):
-    return [f"{value:.4f}" for value in spread([row[name] for row in rows])]
-
-
-def seed_of(row):
-    return json.loads(row["run"])[1]
+    return shown(spread([row[name] for row in rows]))
 
 
 def topic_cells(rows):
@@ -556,14 +457,14 @@ def topic_cells(rows):
     return [f"{np.median(topics):.0f}", min(topics), max(topics)]
 
 
-def write_alpha(study, corpora, short):
+def write_alpha(study):
     """Medians; a gain is the median of the differences between runs of one seed."""
     gains = (("paper, auto", "paper"), ("default, auto", "default, 1"), ("default, auto", "default"))
     table = []
-    for corpus, method, (name, title) in product(corpora, MODELS, MEASURES.items()):
-        found = {s: found_by(study.cache, corpus, method, s, short) for s in ALPHA_SETTINGS}
+    for corpus, method, (name, title) in product(CORPORA, MODELS, MEASURES.items()):
+        found = {s: found_by(study.cache, corpus, method, s) for s in ALPHA_SETTINGS}
         for n in found["default, 1"]:
-            by_seed = {s: {seed_of(row): row[name] for row in rows.get(n, ())} for s, rows in found.items()}
+            by_seed = {s: {row["seed"]: row[name] for row in rows.get(n, ())} for s, rows in found.items()}
             seeds = set.intersection(*map(set, by_seed.values()))
             if not seeds:
                 continue
@@ -575,11 +476,11 @@ def write_alpha(study, corpora, short):
     study.write("alpha", [*head, *(f"gain of {a} over {b}" for a, b in gains), "seeds"], table)
 
 
-def write_order(study, corpora, short):
+def write_order(study):
     table = []
-    for corpus, method, settings, order in order_cells(corpora):
+    for corpus, method, settings, order in order_cells():
         topics = order_topics(corpus, method)
-        rows = rows_of(study.cache, runs_of(corpus, method, settings, order, short, topics))
+        rows = study.cache.found(runs_of(corpus, method, settings, order, topics))
         if rows:
             cells = [*score_cells(rows, "own"), *score_cells(rows, "fold-in"), *topic_cells(rows), len(rows)]
             table.append([corpus, method, topics, settings, str(order), *cells])
@@ -587,13 +488,13 @@ def write_order(study, corpora, short):
     study.write("order", [*head, "seeds"], table)
 
 
-def draw_trace(study, corpora, short):
+def draw_trace(study):
     """Figure 3b, of all seeds."""
-    figure, axes = panels(corpora)
+    figure, axes = panels(list(CORPORA))
     cells = list(product(NUMBER_MODELS, TRACE_SETTINGS))
     looks = styles(cells)
-    for corpus, (method, settings) in product(corpora, cells):
-        rows = found_by(study.cache, corpus, method, settings, short).get(CORPORA[corpus].limit, ())
+    for corpus, (method, settings) in product(CORPORA, cells):
+        rows = found_by(study.cache, corpus, method, settings).get(CORPORA[corpus].limit, ())
         note_seeds(axes[corpus], len(rows))
         for i, row in enumerate(rows):
             style = {**looks[method, settings], "marker": "", "linewidth": 1}
@@ -604,59 +505,30 @@ def draw_trace(study, corpora, short):
     finish(figure, study.path("_trace.svg"))
 
 
-def write_words(study, corpora):
+def write_words(study):
     table = []
-    for run in word_runs(corpora):
-        for row in rows_of(study.cache, [run]):
-            for share, words in zip(row["shares"], row["words"]):
-                table.append([*run[1:], row["topics"], f"{share:.3f}", " ".join(words)])
+    for row in study.cache.found(word_runs()):
+        run = row["corpus"], row["method"], row["settings"], row["topics"]
+        for share, words in zip(row["shares"], row["words"]):
+            table.append([*run, f"{share:.3f}", " ".join(words)])
     study.write("words", ["corpus", "model", "settings", "topics found", "share", "words"], table)
 
 
-def draw_all(study, corpora, short):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    cache = study.cache
-    if rows_of(cache, number_runs(short)):
-        draw_number(study, short)
-        write_number(study, short)
-        write_rates(study, short)
-    draw_text(study, corpora, short, DEFAULT_LINES, list(HDP_LINES)[:1])
-    write_text(study, corpora, short)
-    write_alpha(study, corpora, short)
-    write_order(study, corpora, short)
-    write_words(study, corpora)
-    draw_trace(study, corpora, short)
+def draw_all(study):
+    if study.cache.found(number_runs()):
+        for write in (draw_number, write_number, write_rates):
+            write(study)
+    draw_text(study, DEFAULT_LINES, list(HDP_LINES)[:1])
+    for write in (write_text, write_alpha, write_order, write_words, draw_trace):
+        write(study)
 
 
 def main():
-    parser = new_parser(__doc__, long=True)
-    parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=list(CORPORA))
-    parser.add_argument(
-        "--parts", nargs="+", choices=["number", "text", "words"], default=["number", "text", "words"]
-    )
-    parser.add_argument("--estimate", action="store_true", help="print how long missing runs take, and stop")
-    arguments = parser.parse_args()
-    corpora, short = arguments.corpora, arguments.short
-    study = Study("moment_matching", arguments)
-    if not arguments.draw_only:
-        parts = {
-            "number": number_runs(short),
-            "text": text_runs(corpora, short),
-            "words": word_runs(corpora),
-        }
-        runs = [run for part in arguments.parts for run in parts[part]]
-        if arguments.estimate:
-            cache = study.known_runs()
-            seconds_of = partial(expected_seconds, cache=cache, short=short)
-            print_estimates(missing(runs, cache), seconds_of, arguments.jobs)
-            return
-        if find_spec("gensim") is None:
-            print("gensim is not installed: the runs of HDP are left out")
-            runs = [run for run in runs if run[2] != "HDP"]
-        run_all(runs, study, arguments.jobs)
-    draw_all(study, corpora, short)
+    study = Study("moment_matching", new_parser(__doc__, runs=True).parse_args())
+    parts = {part: partial(measure_number, part) for part in NUMBER_PARTS}
+    parts |= {"text": measure_text, "words": measure_words}
+    study.measure(parts, [*number_runs(), *text_runs(), *word_runs()])
+    draw_all(study)
 
 
 if __name__ == "__main__":

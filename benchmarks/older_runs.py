@@ -2,8 +2,7 @@
 
     python benchmarks/older_runs.py [--update]
 
-Reads benchmarks/runs/, nothing is measured. Tables show runs of older code until their study is run again,
-which measures these anew. Writes older_runs.csv to benchmarks/output/, or with --update to doc/benchmarks/.
+Reads benchmarks/runs/, nothing is measured. Tables show runs of older code until their study is run again.
 """
 
 from collections import Counter

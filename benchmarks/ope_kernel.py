@@ -2,10 +2,9 @@
 
     python benchmarks/ope_kernel.py
 
-Needs SKTOPIC_DATA. Documents of KOS, NIPS and arXiv are inferred with topics that OnlineEMLDA finds in them,
-by the kernel as it is and with the whole gradient in every iteration; both choose the same vertices, which is
-checked. Writes ope_kernel.csv to benchmarks/output/, or with --update to doc/benchmarks/: microseconds a
-document, on one core.
+Documents of KOS, NIPS and arXiv are inferred with topics that OnlineEMLDA finds in them, by the kernel as it
+is and with the whole gradient in every iteration; both choose the same vertices, which is checked.
+Microseconds are those of a document, on one core.
 """
 
 import time

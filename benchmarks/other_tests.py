@@ -1,31 +1,26 @@
 """What the tests of other libraries say about ours, which take the place of their classes.
 
-    python benchmarks/other_tests.py [--projects scikit-learn gensim ...] [--tomotopy DIR] [--again]
+    python benchmarks/other_tests.py [--tomotopy DIR] [--again]
 
 The tests are those of the installed packages, run as they are: scikit-learn's of LDA and its common tests,
 gensim's of coherence, LdaModel and HdpModel, and lda's (which need oslotest). _in_their_place.py puts our
-estimators in the place of their classes. tomotopy's tests and examples are in its source distribution
-alone, of which DIR is the unpacked one; _their_examples.py does them, and lda's, with our estimators. What
-has run is kept, so that an interrupted study goes on; --again runs all anew. Writes other_tests.csv, a row
-for each test of each file, other_tests_summary.csv, other_tests_differs.csv and other_tests_seeds.csv to
-benchmarks/output/, or with --update to doc/benchmarks/.
+estimators in the place of their classes. tomotopy's examples are in its source distribution alone,
+of which DIR is the unpacked one; _their_examples.py does them, and lda's, with our estimators. What has run
+is kept; --again runs all anew.
 
-A test that fails has a reason in _other_tests_reasons.py, and one that has a reason fails; otherwise this
-script does.
+A test that fails has a reason in other_tests.toml, and one that has a reason fails; otherwise this script
+does.
 """
 
-import multiprocessing
 import os
+import tomllib
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
 from fnmatch import fnmatchcase
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import _their_examples
-from _other_tests_reasons import DIFFERS, MAPPED, NOT_APPLICABLE
-from _study import Study, new_parser
-from _their_examples import EXAMPLES
+from _study import ROOT, Study, apart, new_parser
 
 VB, EM = "OnlineVariationalLDA", "OnlineEMLDA"
 # Project, tests as pytest finds them in packages, our class, and where it is put
@@ -42,7 +37,7 @@ SUITES = [
     ),
     ("lda", "lda.tests.test_utils", "CollapsedGibbsLDA", "lda"),
 ]
-PROJECTS = "scikit-learn", "gensim", "lda", "tomotopy"
+REASONS = tomllib.loads((ROOT / "benchmarks" / "other_tests.toml").read_text(encoding="utf-8"))
 RESULTS = "passes", "passes, results mapped", "differs", "not applicable"
 HEAD = ["project", "version", "file", "test", "cases", "here", "result", "why"]
 SUMMARY_HEAD = ["project", "here", "tests", *RESULTS]
@@ -95,43 +90,39 @@ def summary(cases):
     return {"passed": outcomes["passed"], "skipped": outcomes["skipped"], "failed": failed}
 
 
-def apart(function, *arguments):
-    """Call a function in a process of its own: classes stay replaced there."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) as executor:
-        return executor.submit(function, *arguments).result()
-
-
-def measure(study, projects, again):
+def measure(study, again):
     """Run what has not run yet with the installed version."""
+
+    def add(run, function, *arguments):
+        if again or run not in study.cache:
+            study.cache.add(run, function(*arguments))
+
     for project, file, ours, place in SUITES:
-        if project not in projects or not is_installed(project):
-            continue
-        for mapped in (True, False) if place == "scikit-learn" else (True,):
-            run = f"{version(project)}, {file}, {ours}, {'mapped' if mapped else 'as it is'}"
-            if run not in study.cache or again:
-                study.cache.add({"run": run, "cases": apart(outcomes_of, file, place, ours, mapped)})
-    if "scikit-learn" in projects:
-        run = f"{version('scikit-learn')}, by seeds, {VB}, {EM}"
-        if run not in study.cache or again:
-            study.cache.add({"run": run, **luck()})
+        for how in ("mapped", "as it is") if place == "scikit-learn" else ("mapped",):
+            if is_installed(project):
+                run = "suite", version(project), file, ours, how
+                add(
+                    run,
+                    lambda *given: {"cases": apart(outcomes_of, *given)},
+                    file,
+                    place,
+                    ours,
+                    how == "mapped",
+                )
+    for name in CLASSES:
+        add(("seeds", version("scikit-learn"), name), luck, name)
+    for project, examples in REASONS["examples"].items():
+        if is_installed(project) and (project != "tomotopy" or _their_examples.tomotopy_folder):
+            for file, name, ours, function in examples:
+                run = "example", project, file, name, ours
+                known = study.cache.get(*run) or {}
+                if ours and (again or run not in study.cache or known.get("release") != version(project)):
+                    study.cache.add(run, example(function, project))
 
 
-def measure_examples(study, projects, again):
-    for project, examples in EXAMPLES.items():
-        missing = project == "tomotopy" and _their_examples.tomotopy_folder is None
-        if project not in projects or not is_installed(project) or missing:
-            continue
-        for (file, name), what in examples.items():
-            if isinstance(what, str):
-                continue
-            ours, function = what
-            run = f"{project}, {file}, {name}, {ours}"
-            known = run in study.cache and study.cache.rows[run]["of"] == version(project)
-            if again or not known:
-                holds, found = function()
-                study.cache.add({"run": run, "of": version(project), "holds": bool(holds), "found": found})
-                print(run, holds, found, flush=True)
+def example(function, project):
+    holds, found = getattr(_their_examples, function)()
+    return {"release": version(project), "holds": bool(holds), "found": found}
 
 
 def is_installed(project):
@@ -142,15 +133,12 @@ def is_installed(project):
         return False
 
 
-def luck():
-    """How many of N_SEEDS pass each test of BY_LUCK: scikit-learn's own class, and ours."""
-    found = {}
-    for name in CLASSES:
-        passed = Counter()
-        for cases in apart(outcomes_by_seed, name):
-            passed.update(test for test, each in cases.items() if not each["failed"])
-        found[name] = dict(sorted(passed.items()))
-    return found
+def luck(name):
+    """How many of N_SEEDS pass each test of BY_LUCK with a class: scikit-learn's own, or ours."""
+    passed = Counter()
+    for cases in apart(outcomes_by_seed, name):
+        passed.update(test for test, each in cases.items() if not each["failed"])
+    return {"passed": dict(sorted(passed.items()))}
 
 
 def outcomes_by_seed(ours):
@@ -164,9 +152,9 @@ def outcomes_by_seed(ours):
     return found
 
 
-def reason(reasons, file, test, ours):
-    """The one that is given for a test, or None."""
-    for pattern, text in reasons.get(file, {}).items():
+def reason(result, file, test, ours):
+    """The one that is given for the result of a test, or None."""
+    for pattern, text in REASONS[result].get(file, {}).items():
         pattern, _, only = pattern.partition("@")
         if fnmatchcase(test, pattern) and only in ("", ours):
             return text
@@ -176,15 +164,15 @@ def reason(reasons, file, test, ours):
 def judge(file, test, ours, cases, as_it_is):
     """Result and reason of a test, from the outcomes of its cases."""
     failed = cases["failed"]
-    why = reason(NOT_APPLICABLE, file, test, ours)
+    why = reason("not applicable", file, test, ours)
     if why:
         return "not applicable", why
-    why = reason(DIFFERS, file, test, ours)
+    why = reason("differs", file, test, ours)
     if bool(failed) != bool(why):
         raise SystemExit(f"{file}, {test}, {ours}: {cases}; the reason is {why!r}")
     if failed:
         return "differs", why
-    mapped = reason(MAPPED, file, test, ours)
+    mapped = reason("passes, results mapped", file, test, ours)
     if mapped:
         return "passes, results mapped", mapped
     if as_it_is["failed"]:
@@ -194,30 +182,23 @@ def judge(file, test, ours, cases, as_it_is):
 
 def rows_of(cache):
     """The rows of the table, and for the summary."""
-    newest = {}
-    for row in cache.rows.values():
-        if "cases" in row:
-            of, file, ours, how = row["run"].split(", ")
-            newest[file, ours, how] = of, row["cases"]
+    newest = {(row["file"], row["estimator"], row["how"]): row for row in cache.select(part="suite")}
     for project, file, ours, _ in SUITES:
-        of, found = newest[file, ours, "mapped"]
-        _, plain = newest.get((file, ours, "as it is"), (of, found))
+        row = newest[file, ours, "mapped"]
+        plain = newest.get((file, ours, "as it is"), row)["cases"]
         stem = file.rpartition(".")[2]
-        for test, cases in found.items():
+        for test, cases in row["cases"].items():
             result, why = judge(stem, test, ours, cases, plain.get(test, cases))
             n_cases = cases["passed"] + cases["skipped"] + len(cases["failed"])
             why = with_luck(why, test, ours, cache)
-            yield [project, of, f"{stem}.py", test, n_cases, ours, result, why]
-    for project, examples in EXAMPLES.items():
-        (of,) = {row["of"] for run, row in cache.rows.items() if run.startswith(project) and "of" in row}
-        for (file, name), what in examples.items():
-            if isinstance(what, str):
-                yield [project, of, file, name, 1, "", "not applicable", what]
-                continue
-            ours, _ = what
-            row = cache.rows[f"{project}, {file}, {name}, {ours}"]
-            result = "passes" if row["holds"] else "differs"
-            yield [project, row["of"], file, name, 1, ours, result, row["found"]]
+            yield [project, row["release"], f"{stem}.py", test, n_cases, ours, result, why]
+    for project, examples in REASONS["examples"].items():
+        releases = {row["release"] for row in cache.select(part="example", project=project)}
+        for file, name, ours, why in examples:
+            if ours:
+                row = cache.get("example", project, file, name, ours)
+                result, why = "passes" if row["holds"] else "differs", row["found"]
+            yield [project, max(releases), file, name, 1, ours, result if ours else "not applicable", why]
 
 
 def with_luck(why, test, ours, cache):
@@ -230,8 +211,7 @@ def with_luck(why, test, ours, cache):
 
 def by_seed(cache):
     """Class -> test -> seeds that pass."""
-    found = [row for run, row in cache.rows.items() if ", by seeds, " in run][-1]
-    return {name: found[name] for name in CLASSES}
+    return {row["estimator"]: row["passed"] for row in cache.select(part="seeds")}
 
 
 def write_tables(study):
@@ -253,14 +233,12 @@ def write_tables(study):
 
 def main():
     parser = new_parser(__doc__)
-    parser.add_argument("--projects", nargs="+", choices=PROJECTS, default=PROJECTS)
     parser.add_argument("--tomotopy", type=Path, metavar="DIR", help="its unpacked source distribution")
     parser.add_argument("--again", action="store_true", help="run what has run before, too")
     arguments = parser.parse_args()
     study = Study("other_tests", arguments)
     _their_examples.tomotopy_folder = arguments.tomotopy
-    measure(study, arguments.projects, arguments.again)
-    measure_examples(study, arguments.projects, arguments.again)
+    measure(study, arguments.again)
     study.sign()
     write_tables(study)
 

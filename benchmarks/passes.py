@@ -1,62 +1,55 @@
 """Whether more passes hurt, and whether topics stay empty.
 
-    python benchmarks/passes.py [--part passes | starts | root] [--jobs 1] [--short]
+    python benchmarks/passes.py
 
-Needs SKTOPIC_DATA. Up to 2000 training documents of each corpus, defaults but for the number of topics, three
-seeds (of model and documents). "before": documents of later passes are sampled under topics that have their
-own tokens, and the root of HybridHDP follows them. "root of all passes": own tokens are left out, but the
-root follows. It is compared with those of chains of CollapsedGibbsHDP too: by concentrations, and by the
-topics that it amounts to, exp of its entropy. And OnlineVariationalLDA started from noise, or from topics
-that lean towards documents; a topic is empty if it has less than a tenth of the tokens of the mean one. What
-there was to choose was chosen on held-back training documents: for the root of 20 Newsgroups, Reuters and
-Enron, else of KOS. Every run is kept, so that an interrupted study goes on. Writes passes.csv,
-passes_starts.csv, passes_root.csv and passes.svg to benchmarks/output/, or with --update to doc/benchmarks/.
+Up to 2000 training documents of each corpus, defaults but for the number of topics, three seeds (of model and
+documents). "before": documents of later passes are sampled under topics that have their own tokens, and the
+root of HybridHDP follows them. "root of all passes": own tokens are left out, but the root follows. It is
+compared with those of chains of CollapsedGibbsHDP: by concentrations, and by the topics that it amounts to,
+exp of its entropy. And OnlineVariationalLDA started from noise, or from topics that lean towards documents; a
+topic is empty if it has less than a tenth of the tokens of the mean one. Choices were made on held-back
+training documents.
 """
 
-import time
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import product
+from unittest.mock import patch
 
 import numpy as np
 from _corpora import N_TEST, load
-from _study import Pool, Study, finish, interval, new_parser, panels, styles
+from _study import Study, finish, interval, new_parser, panels, seconds_of, shown, styles
 from _traces import fit_and_score
 
-from sktopic.hdp import CollapsedGibbsHDP, HybridHDP
-from sktopic.lda import OnlineCVB0LDA, OnlineEMLDA, OnlineVariationalLDA
+from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, _hybrid_topics
+from sktopic.lda import OnlineCVB0LDA, OnlineEMLDA, OnlineVariationalLDA, _minibatch_method
 from sktopic.metrics import coherence, document_completion, topic_diversity
 from sktopic.seeding import document_components
 
 CORPORA = ["kos", "reuters21578", "20news", "enron_inbox", "nips_uci"]
 METHODS = {"OnlineEMLDA": OnlineEMLDA, "HybridHDP": HybridHDP, "OnlineCVB0LDA": OnlineCVB0LDA}
 PASSES = (1, 3, 10, 30)
-N_DOCUMENTS, N_SEEDS = 2000, 3
+N_DOCUMENTS, SEEDS, SIZES = 2000, range(3), (100, 50)
 VERSIONS = "before", "root of all passes", "after"
 STARTS = ("noise", "documents")
 CHAIN, CHAIN_SWEEPS = "CollapsedGibbsHDP", 300
-ROOTS = *(f"HybridHDP, {version}" for version in VERSIONS[1:]), CHAIN
+ROOTS = *(("HybridHDP", version) for version in VERSIONS[1:]), (CHAIN, "")
 MEASURES = ("score", "NPMI", "diversity", "empty topics")
 
 
-def of_version(kind, version):
-    """A class of models as they were."""
+@contextmanager
+def of_version(version):
+    """Let models train as they did."""
 
-    class Model(kind):
-        def _gathered(self, topics, batch, prior, update, workers):
-            if version == "before":
-                return topics.gather(batch.words, prior, workers)
-            return super()._gathered(topics, batch, prior, update, workers)
+    def gathered(topics, batch, prior, state, update, workers):
+        return topics.gather(batch.words, prior, workers)
 
-        def _learns_root(self, update):
-            return version != "after" or super()._learns_root(update)
-
-        __init__ = kind.__init__
-
-    return Model
-
-
-def run_name(corpus, method, n_components, seed, version):
-    return f"{corpus} {method} {n_components} {seed} {version}"
+    with ExitStack() as stack:
+        for module in (_minibatch_method, _hybrid_topics) if version == "before" else ():
+            stack.enter_context(patch.object(module, "gathered_topics", gathered))
+        if version != "after":
+            stack.enter_context(patch.object(_hybrid_topics.HybridTopics, "_learns_root", lambda *_: True))
+        yield
 
 
 def documents_of(corpus, seed):
@@ -64,58 +57,39 @@ def documents_of(corpus, seed):
     return train[np.random.default_rng(seed).permutation(train.shape[0])[:N_DOCUMENTS]], test[:N_TEST]
 
 
-def measure(corpus, method, n_components, seed, version):
+def measure_passes(corpus, method, n_components, seed, version):
     train, test = documents_of(corpus, seed)
-    model = of_version(METHODS[method], version)(n_components, random_state=seed)
-    scores, seconds = zip(*fit_and_score(model, train, partial(document_completion, X=test), PASSES))
-    return {
-        "run": run_name(corpus, method, n_components, seed, version),
-        "scores": [round(score, 4) for score in scores],
-        "at": [round(each, 2) for each in seconds],
-        "seconds": seconds[-1],
-    }
+    model, score = METHODS[method](n_components, random_state=seed), partial(document_completion, X=test)
+    with of_version(version):
+        scores, seconds = zip(*fit_and_score(model, train, score, PASSES))
+    at = [round(each, 2) for each in seconds]
+    return {"scores": [round(score, 4) for score in scores], "at": at, "seconds": seconds[-1]}
 
 
-def start_name(corpus, n_components, seed, start):
-    return f"{corpus} OnlineVariationalLDA {n_components} {seed} from {start}"
-
-
-def measure_start(corpus, n_components, seed, start):
+def measure_start(corpus, _, n_components, seed, start):
     train, test = documents_of(corpus, seed)
-    begun = time.process_time()
     given = document_components(train, n_components, random_state=seed) if start == "documents" else None
     model = OnlineVariationalLDA(n_components, components_init=given, random_state=seed).fit(train)
-    seconds = time.process_time() - begun
     tokens = model.topic_word_counts_.sum(axis=1)
-    values = (
-        document_completion(model, test),
-        coherence(model, train),
-        topic_diversity(model),
-        np.mean(tokens < 0.1 * tokens.mean()),
-    )
-    run = start_name(corpus, n_components, seed, start)
-    return {"run": run, "values": [round(float(value), 4) for value in values], "seconds": seconds}
+    values = document_completion(model, test), coherence(model, train), topic_diversity(model)
+    values = *values, np.mean(tokens < 0.1 * tokens.mean())
+    return {"values": [round(float(value), 4) for value in values]}
 
 
-def root_name(corpus, model, seed):
-    return f"{corpus} root of {model}, {seed}"
-
-
-def measure_root(corpus, model, seed):
+def measure_root(corpus, model, version, seed):
     """Both concentrations, topics in use, those that the root amounts to, and the score."""
     train, test = documents_of(corpus, seed)
     if model == CHAIN:
         fitted = CollapsedGibbsHDP(100, max_iter=CHAIN_SWEEPS, evaluate_every=0, random_state=seed)
     else:
-        fitted = of_version(HybridHDP, model.partition(", ")[2])(100, max_iter=30, random_state=seed)
-    begun = time.process_time()
-    fitted.fit(train)
-    seconds = time.process_time() - begun
+        fitted = HybridHDP(100, max_iter=30, random_state=seed)
+    with of_version(version or "after"):
+        seconds, _ = seconds_of(fitted.fit, train)
     shares = fitted.doc_topic_prior_ / fitted.doc_topic_prior_.sum()
     amount = np.exp(-(shares * np.log(shares)).sum())
     values = fitted.topic_concentration_, fitted.doc_concentration_, fitted.n_components_, amount
     values = [round(float(value), 4) for value in (*values, document_completion(fitted, test))]
-    return {"run": root_name(corpus, model, seed), "values": values, "seconds": seconds}
+    return {"values": values, "seconds": seconds}
 
 
 def versions_of(method):
@@ -124,75 +98,66 @@ def versions_of(method):
     return VERSIONS if method == "HybridHDP" else ("before", "after")
 
 
-def run_missing(study, arguments, function, runs, name):
-    missing = [run for run in runs if name(*run) not in study.cache]
-    if missing and not arguments.draw_only:
-        with Pool(study, arguments.jobs, len(missing)) as pool:
-            pool.measure(function, missing)
-
-
-def rows_of(study, names):
-    """The rows of runs with these names, if there are all."""
-    rows = [study.cache.rows.get(name) for name in names]
+def rows_of(study, *cells):
+    """The rows of a run with all seeds, if there are all; cells has None for the seed."""
+    rows = [study.cache.get(*(seed if cell is None else cell for cell in cells)) for seed in SEEDS]
     return None if None in rows else rows
 
 
-def study_starts(study, arguments, corpora, seeds):
-    cells = [(corpus, n) for n, corpus in product((50, 100, 20), corpora)]
-    runs = [(*cell, seed, start) for cell in cells for seed in range(seeds) for start in STARTS]
-    run_missing(study, arguments, measure_start, runs, start_name)
+RUNS = [
+    *(
+        ("passes", corpus, method, n, seed, version)
+        for n, seed, corpus, method in product(SIZES, SEEDS, CORPORA, METHODS)
+        for version in versions_of(method)
+    ),
+    *(
+        ("starts", corpus, "OnlineVariationalLDA", n, seed, start)
+        for n, corpus, seed, start in product((50, 100, 20), CORPORA, SEEDS, STARTS)
+    ),
+    *(("root", corpus, *root, seed) for seed, corpus, root in product(SEEDS, CORPORA[:4], ROOTS)),
+]
+
+
+def write_starts(study):
     table = []
-    for corpus, n in cells:
-        rows = [rows_of(study, [start_name(corpus, n, s, start) for s in range(seeds)]) for start in STARTS]
+    for n, corpus in product((50, 100, 20), CORPORA):
+        rows = [rows_of(study, "starts", corpus, "OnlineVariationalLDA", n, None, start) for start in STARTS]
         if None in rows:
             continue
         noise, documents = (np.array([row["values"] for row in each]) for each in rows)
         gained = interval((documents - noise)[:, 0])
         for start, values in zip(STARTS, (noise, documents)):
-            shown = [f"{x:.4f}" for x in values.mean(axis=0)]
-            gain = [f"{x:.4f}" for x in gained] if start == "documents" else [""] * 3
-            table.append((corpus, n, start, *shown, *gain))
+            gain = shown(gained) if start == "documents" else [""] * 3
+            table.append((corpus, n, start, *shown(values.mean(axis=0)), *gain))
     study.write("starts", ["corpus", "topics", "start", *MEASURES, "score gained", "from", "to"], table)
 
 
-def study_root(study, arguments, corpora, seeds):
-    cells = list(product(corpora[:4], ROOTS))
-    runs = [(*cell, seed) for seed in range(seeds) for cell in cells]
-    run_missing(study, arguments, measure_root, runs, root_name)
+def write_root(study):
     table = []
-    for corpus, model in cells:
-        found = (study.cache.rows.get(root_name(corpus, model, seed)) for seed in range(seeds))
-        rows = [row["values"] for row in found if row]
+    for corpus, root in product(CORPORA[:4], ROOTS):
+        rows = [row["values"] for row in study.cache.found(("root", corpus, *root, seed) for seed in SEEDS)]
         if rows:
             *means, score = np.mean(rows, axis=0)
-            table.append((corpus, model, len(rows), *(f"{x:.1f}" for x in means), f"{score:.4f}"))
+            name = ", ".join(filter(None, root))
+            table.append((corpus, name, len(rows), *shown(means, ".1f"), f"{score:.4f}"))
     head = ["corpus", "model", "seeds", "topic concentration", "doc concentration", "topics in use"]
     study.write("root", [*head, "topics that the root amounts to", "score"], table)
 
 
-def study_passes(study, arguments, corpora, seeds):
-    sizes = (50,) if study.short else (100, 50)
-    cells = [(corpus, method, n) for n, corpus, method in product(sizes, corpora, METHODS)]
-    runs = [
-        (corpus, method, n, seed, version)
-        for n, seed, corpus, method in product(sizes, range(seeds), corpora, METHODS)
-        for version in versions_of(method)
-    ]
-    run_missing(study, arguments, measure, runs, run_name)
+def write_passes(study):
     table = []
-    for (corpus, method, n), version in product(cells, VERSIONS):
-        rows = rows_of(study, [run_name(corpus, method, n, seed, version) for seed in range(seeds)])
+    for n, corpus, method, version in product(SIZES, CORPORA, METHODS, VERSIONS):
+        rows = rows_of(study, "passes", corpus, method, n, None, version)
         if rows is None:
             continue
         scores, at = np.array([row["scores"] for row in rows]), np.median([row["at"] for row in rows], axis=0)
         best = scores.mean(axis=0).argmax()
         lost = interval(scores[:, best] - scores[:, -1])
-        shown = [f"{x:.4f}" for x in scores.mean(axis=0)]
-        shown += [PASSES[best], *(f"{x:.4f}" for x in lost), at[-1]]
-        table.append((corpus, method, n, version, *shown))
+        cells = [*shown(scores.mean(axis=0)), PASSES[best], *shown(lost), at[-1]]
+        table.append((corpus, method, n, version, *cells))
     head = ["corpus", "method", "topics", "version", *(f"{n} passes" for n in PASSES)]
     study.write("", [*head, "best number of passes", "lost by 30", "from", "to", "seconds"], table)
-    draw(study, table, sizes[0])
+    draw(study, table, SIZES[0])
 
 
 def draw(study, table, n_components):
@@ -204,23 +169,21 @@ def draw(study, table, n_components):
         label = f"{method}, {version}"
         axes[corpus].plot(PASSES, [float(x) for x in cells[: len(PASSES)]], label=label, **style[label])
     for axis in axes.values():
-        axis.set(
-            xscale="log", xlabel="passes", ylabel="held-out nats per word", xticks=PASSES, xticklabels=PASSES
-        )
+        axis.set(xscale="log", xlabel="passes", ylabel="held-out nats per word")
+        axis.set_xticks(PASSES, PASSES)
     finish(figure, study.path(".svg"), 3)
 
 
-PARTS = {"passes": study_passes, "starts": study_starts, "root": study_root}
+def write_tables(study):
+    for write in (write_passes, write_starts, write_root):
+        write(study)
 
 
 def main():
-    parser = new_parser(__doc__, long=True)
-    parser.add_argument("--part", choices=PARTS, help="one of them; else all")
-    arguments = parser.parse_args()
-    study = Study("passes", arguments)
-    for part in [arguments.part] if arguments.part else PARTS:
-        corpora, seeds = (CORPORA[:1], 1) if study.short else (CORPORA, N_SEEDS)
-        PARTS[part](study, arguments, corpora, seeds)
+    study = Study("passes", new_parser(__doc__, runs=True).parse_args())
+    parts = {"passes": measure_passes, "starts": measure_start, "root": measure_root}
+    study.measure(parts, RUNS)
+    write_tables(study)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,8 @@
 CORPUS is the name of a file CORPUS.npz in the folder named by SKTOPIC_DATA, or "docstrings". Every model is
 scored by the same document completion (long Gibbs fold-in, a fifth of the tokens of at most 500 test
 documents hidden). OnlineEMLDA runs with its defaults and a random_state. Each line gives both sides, measured
-in this run, and their ratio. peers.csv has the lines of all runs, a new one in the place of an old one of the
-same measure; it goes to benchmarks/output/, or with --update to doc/benchmarks/.
-
-Seconds are those of the processor, in one thread (set OMP_NUM_THREADS=1), but where two are measured.
+in this run, and their ratio; it takes the place of an old one of the same measure. Seconds are those of the
+processor, in one thread (set OMP_NUM_THREADS=1), but where two are measured.
 
 race      seconds of training until the score that tomotopy, scikit-learn and gensim end with
 draws     tokens sampled per second, against tomotopy
@@ -24,21 +22,27 @@ family    training time and score of every estimator with its defaults, and of t
           in peers_family.csv
 """
 
-import argparse
-import json
-import resource
-import subprocess
-import sys
-import tempfile
 import time
-from pathlib import Path
+from functools import partial
 
 import numpy as np
-import scipy.sparse as sp
 from _corpora import N_TEST, default_corpus, load
-from _study import Study, environment, new_parser
+from _study import Study, apart, new_parser, peak_megabytes, printed, seconds_of, timed_in
+from _traces import add_documents, tomotopy_topics
+from _versions import columns_of
 
+import sktopic._documents._matrices as documents
+import sktopic._inference._dense_gibbs as dense
+import sktopic._inference._sparse_gibbs as sparse
+import sktopic._topics._topic_rows as topics
 from sktopic import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA, lda
+from sktopic._documents._matrices import DocumentReader, canonical_counts
+from sktopic._documents._sources import MatrixDocuments
+from sktopic._estimators._plug_in import plug_in_model
+from sktopic._inference import GibbsStep
+from sktopic._inference._completion import mean_log_predictive
+from sktopic._kernels.random._rng import position_keys
+from sktopic._runtime._parallel import Workers
 from sktopic.metrics import document_completion
 
 # Priors where samplers are compared by speed: both are the defaults of tomotopy and of lda.
@@ -59,38 +63,30 @@ class Report:
         study.sign()
 
     def line(self, n_components, measure, peer, peer_value, own_value, ratio):
-        values = [_short(peer_value), _short(own_value), _short(ratio)]
-        row = self._add("peers", [self.corpus, n_components, measure, peer], values)
-        print(" | ".join(str(entry) for entry in row), flush=True)
+        """Of numbers, or words."""
+        self._add("peers", [n_components, measure, peer], map(_short, (peer_value, own_value, ratio)))
 
-    def family(self, n_components, rows):
-        """Write the table of all estimators."""
-        for name, seconds, score in rows:
-            key = [self.corpus, n_components, name]
-            self._add("family", key, [f"{seconds:.2f}", f"{score:.4f}"])
+    def family(self, n_components, name, seconds, score):
+        self._add("family", [n_components, name], [f"{seconds:.2f}", f"{score:.4f}"])
 
     def _add(self, table, key, values):
         """Keep a line of a table, and write all of them that there are."""
-        row = [*map(str, key), *map(str, values)]
-        self._study.cache.add({"run": json.dumps([table, *row[: len(key)]]), "cells": row})
-        write_table(self._study, table)
-        return row
+        values = printed([str(value) for value in values])
+        names = HEADS[table][len(key) + 1 :]
+        self._study.cache.add((table, self.corpus, *key), dict(zip(names, values, strict=True)))
+        write_tables(self._study)
 
 
-def write_table(study, table):
-    rows = [row["cells"] for run, row in study.cache.rows.items() if json.loads(run)[0] == table]
-    study.write("" if table == "peers" else table, HEADS[table], rows)
+def write_tables(study):
+    for table, head in HEADS.items():
+        rows = study.cache.select(part=table)
+        columns = [*columns_of("peers", table)[1:], *head[len(columns_of("peers", table)) - 1 :]]
+        cells = [[str(row[name]) for name in columns] for row in rows]
+        study.write("" if table == "peers" else table, head, cells)
 
 
 def _short(value):
-    return f"{value:.4g}" if isinstance(value, float) else value
-
-
-def timed(function, *arguments, clock=time.process_time, **keywords):
-    """Result and seconds: of the processor, unless several threads or the time on the wall are the matter."""
-    start = clock()
-    result = function(*arguments, **keywords)
-    return result, clock() - start
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else value
 
 
 def completion(components, prior, test):
@@ -108,16 +104,11 @@ def tomotopy_run(train, n_components, sweeps, warm_up=0, fixed=False, seed=0):
     model = tomotopy.LDAModel(k=n_components, seed=seed, **priors)
     if fixed:
         model.optim_interval = 0
-    words = [str(i) for i in range(train.shape[1])]
-    for row in train:
-        model.add_doc([words[i] for i, count in zip(row.indices, row.data) for _ in range(int(count))])
+    add_documents(model, train)
     model.train(warm_up, workers=1)
-    _, seconds = timed(lambda: model.train(sweeps, workers=1))
-    components = np.full((n_components, train.shape[1]), 1e-12)
-    columns = [int(word) for word in model.used_vocabs]
-    for k in range(n_components):
-        components[k, columns] = model.get_topic_word_dist(k)
-    return seconds, components, np.asarray(model.alpha, dtype=float), train.sum() * sweeps / seconds
+    seconds, _ = seconds_of(model.train, sweeps, workers=1)
+    components, prior = tomotopy_topics(model, train.shape[1]), np.asarray(model.alpha, dtype=float)
+    return seconds, components, prior, train.sum() * sweeps / seconds
 
 
 def sklearn_lda(n_components, **settings):
@@ -133,10 +124,8 @@ def gensim_run(train, n_components):
     corpus = Sparse2Corpus(train, documents_columns=False)
     names = {i: str(i) for i in range(train.shape[1])}
 
-    def build():
-        return LdaModel(corpus, n_components, id2word=names, passes=5, alpha="auto", random_state=0)
-
-    model, seconds = timed(build)
+    settings = {"id2word": names, "passes": 5, "alpha": "auto", "random_state": 0}
+    seconds, model = seconds_of(LdaModel, corpus, n_components, **settings)
     return seconds, model.get_topics(), np.asarray(model.alpha, dtype=float)
 
 
@@ -148,8 +137,7 @@ def own_seconds(train, test, n_components, goal, seed):
     for _ in range(model.max_iter):
         shuffled = train[rng.permutation(train.shape[0])]
         for first in range(0, train.shape[0], chunk):
-            _, more = timed(model.partial_fit, shuffled[first : first + chunk])
-            seconds += more
+            seconds += seconds_of(model.partial_fit, shuffled[first : first + chunk])[0]
             score = document_completion(model, test[:N_TEST])
             if score >= goal:
                 return seconds, score
@@ -163,26 +151,21 @@ def race(report, train, test, n_components):
     seconds, components, prior, _ = tomotopy_run(train, n_components, sweeps)
     peers[f"tomotopy {sweeps} sweeps"] = seconds, completion(components, prior, test)
     if n_components < 500:
-        model, seconds = timed(sklearn_lda(n_components, max_iter=60, learning_method="batch").fit, train)
+        sklearn = sklearn_lda(n_components, max_iter=60, learning_method="batch")
+        seconds, model = seconds_of(sklearn.fit, train)
         peers["scikit-learn batch 60 iterations"] = seconds, completion(model, None, test)
         seconds, components, prior = gensim_run(train, n_components)
         peers["gensim 5 passes"] = seconds, completion(components, prior, test)
     for peer, (seconds, goal) in peers.items():
         runs = [own_seconds(train, test, n_components, goal, seed) for seed in range(N_SEEDS)]
         own, score = np.median(runs, axis=0)
-        report.line(n_components, "score", peer, goal, float(score), float(score) - goal)
-        report.line(
-            n_components, f"seconds to it, median of {N_SEEDS}", peer, seconds, float(own), seconds / own
-        )
+        report.line(n_components, "score", peer, goal, score, score - goal)
+        name = f"seconds to it, median of {N_SEEDS}"
+        report.line(n_components, name, peer, seconds, own, seconds / own)
 
 
 def draws(report, train, test, n_components):
     """Tokens sampled per second in the document step, by a trained model."""
-    from sktopic._documents._matrices import DocumentReader, canonical_counts
-    from sktopic._inference import GibbsStep
-    from sktopic._kernels.random._rng import position_keys
-    from sktopic._runtime._parallel import Workers
-
     model = OnlineEMLDA(n_components, random_state=0, max_iter=2).fit(train)
     reader = DocumentReader(canonical_counts(train.astype(np.float64)))
     own, peer = [], []
@@ -196,157 +179,92 @@ def draws(report, train, test, n_components):
                 topics = model._topic_probabilities().gather(batch.words, model.doc_topic_prior_, workers)
                 keys = position_keys(first, 0, len(rows))
                 step = GibbsStep(model.doc_burn_in, model.doc_sweeps)
-                _, more = timed(step, batch, topics, model.doc_topic_prior_, keys, workers)
-                seconds += more
+                seconds += seconds_of(step, batch, topics, model.doc_topic_prior_, keys, workers)[0]
                 n_draws += batch.n_clumps * (model.doc_burn_in + model.doc_sweeps)
         own.append(n_draws / seconds)
-    ratio = float(np.median(np.array(own) / np.array(peer)))
-    report.line(
-        n_components,
-        "token draws per second",
-        "tomotopy",
-        float(np.median(peer)),
-        float(np.median(own)),
-        ratio,
-    )
+    medians(report, n_components, "token draws per second", "tomotopy", peer, own)
+
+
+def medians(report, n_components, measure, peer, theirs, ours):
+    """A line of speeds that were measured in turn."""
+    ratio = np.median(np.array(ours) / np.array(theirs))
+    report.line(n_components, measure, peer, np.median(theirs), np.median(ours), ratio)
 
 
 def one_pass(report, train, test, n_components):
     """One pass over the corpus."""
-    own, own_seconds = timed(OnlineEMLDA(n_components, random_state=0, max_iter=1).fit, train)
-    peer, peer_seconds = timed(sklearn_lda(n_components, max_iter=1, learning_method="online").fit, train)
+    own_seconds, own = seconds_of(OnlineEMLDA(n_components, random_state=0, max_iter=1).fit, train)
+    sklearn = sklearn_lda(n_components, max_iter=1, learning_method="online")
+    peer_seconds, peer = seconds_of(sklearn.fit, train)
     own_score, peer_score = completion(own, None, test), completion(peer, None, test)
     name = "scikit-learn online"
     report.line(n_components, "score after one pass", name, peer_score, own_score, own_score - peer_score)
-    report.line(
-        n_components, "seconds of one pass", name, peer_seconds, own_seconds, peer_seconds / own_seconds
-    )
-    return own, peer
+    ratio = peer_seconds / own_seconds
+    report.line(n_components, "seconds of one pass", name, peer_seconds, own_seconds, ratio)
 
 
 def overhead(report, train, test, n_components):
     """Share of the mini-batch loop outside kernels."""
-    import sktopic._documents._matrices as documents
-    import sktopic._inference._gibbs as gibbs
-    import sktopic._topics._topic_rows as topics
-
-    inside = [0.0]
-
-    def counting(kernel):
-        def run(*arguments, **keywords):
-            result, seconds = timed(kernel, *arguments, **keywords)
-            inside[0] += seconds
-            return result
-
-        return run
-
-    places = [
-        (gibbs, "sweep_documents"),
-        (gibbs, "add_sampled_counts"),
-        (topics, "gather_topics"),
-        (documents.kernels, "copy_rows"),
-        (documents.kernels, "number_words"),
-    ]
-    originals = [getattr(module, name) for module, name in places]
+    places = [(dense, "sweep_documents"), (dense, "add_cell_counts"), (topics, "gather_topics")]
+    places += [(sparse, "sweep_documents"), (sparse, "add_sampled_counts")]
+    places += [(documents.kernels, name) for name in ("copy_rows", "number_words")]
     model = OnlineEMLDA(n_components, random_state=0, max_iter=1, batch_size=100)
     part = train[:20000].astype(np.float64)
     model.partial_fit(part[:1])
-    try:
-        for module, name in places:
-            setattr(module, name, counting(getattr(module, name)))
-        _, total = timed(model.partial_fit, part)
-    finally:
-        for (module, name), original in zip(places, originals):
-            setattr(module, name, original)
-    report.line(n_components, "share of time outside kernels", "-", "-", 1 - inside[0] / total, "-")
+    with timed_in(dict(enumerate(places))) as spent:
+        total, _ = seconds_of(model.partial_fit, part)
+    outside = 1 - sum(map(sum, spent.values())) / total
+    report.line(n_components, "share of time outside kernels", "-", "-", outside, "-")
 
 
 def jobs(report, train, test, n_components):
     """Speed-up of two threads, several times in turn."""
     for batch_size in (1000, 100):
-        ratios = []
+        ratios, settings = [], {"random_state": 0, "max_iter": 1, "batch_size": batch_size}
         for _ in range(3):
-            fits = [
-                timed(
-                    OnlineEMLDA(
-                        n_components, random_state=0, max_iter=1, batch_size=batch_size, n_jobs=n_jobs
-                    ).fit,
-                    train,
-                    clock=time.perf_counter,
-                )
-                for n_jobs in (1, 2)
-            ]
-            ratios.append(fits[0][1] / fits[1][1])
-            same = np.array_equal(fits[0][0].components_, fits[1][0].components_)
+            models = [OnlineEMLDA(n_components, **settings, n_jobs=n_jobs) for n_jobs in (1, 2)]
+            seconds = [seconds_of(model.fit, train, clock=time.perf_counter)[0] for model in models]
+            ratios.append(seconds[0] / seconds[1])
+            same = np.array_equal(models[0].components_, models[1].components_)
         measure = f"n_jobs=2 over n_jobs=1, batch_size {batch_size}, identical: {same}"
-        report.line(n_components, measure, "n_jobs=1", fits[0][1], fits[1][1], float(np.median(ratios)))
+        report.line(n_components, measure, "n_jobs=1", *seconds, np.median(ratios))
 
 
-def peak_megabytes():
-    """Peak memory of this process so far."""
-    status = Path("/proc/self/status")
-    if status.exists():  # getrusage would count the memory of the parent before the start
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return float(line.split()[1]) / 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-
-def memory_child(path, n_components):
-    """Runs in a process of its own: peak memory above that after the imports."""
+def peak_of_fit(corpus, n_components):
+    """In a process of its own: MB of a fit above those after the imports, and of the counts."""
     OnlineEMLDA(2, random_state=0).fit(np.ones((2, 2)))
-    start = peak_megabytes()
-    arrays = [np.load(Path(path) / f"{name}.npy") for name in ("data", "indices", "indptr", "shape")]
-    train = sp.csr_matrix(tuple(arrays[:3]), shape=tuple(arrays[3]))
-    size = sum(array.nbytes for array in arrays[:3]) / 2**20
+    start, (train, _, _) = peak_megabytes(), load(corpus)
     OnlineEMLDA(n_components, random_state=0, max_iter=1).fit(train)
-    print(peak_megabytes() - start, size)
+    size = sum(array.nbytes for array in (train.data, train.indices, train.indptr)) / 2**20
+    return peak_megabytes() - start, size
 
 
-def memory(report, train, test, n_components):
+def memory(report, train, test, _):
     """Peak memory of a fit above that after the imports, against X + 3 (8 V K) + 60 MB."""
-    n_components = 500
-    with tempfile.TemporaryDirectory() as path:
-        shape = np.array(train.shape)
-        for name, array in zip(("data", "indices", "indptr"), (train.data, train.indices, train.indptr)):
-            np.save(Path(path) / f"{name}.npy", array)
-        np.save(Path(path) / "shape.npy", shape)
-        command = [sys.executable, __file__, "--memory-child", path, "--n-components", str(n_components)]
-        answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    peak, size = float(answer[0]), float(answer[1])
-    allowed = size + 3 * 8 * shape[1] * n_components / 2**20 + 60
-    report.line(
-        n_components, "peak MB, against X + 3 (8 V K) + 60 MB", "-", float(allowed), peak, peak / allowed
-    )
+    peak, size = apart(peak_of_fit, report.corpus, 500)
+    allowed = size + 3 * 8 * train.shape[1] * 500 / 2**20 + 60
+    report.line(500, "peak MB, against X + 3 (8 V K) + 60 MB", "-", allowed, peak, peak / allowed)
 
 
-def transform(report, train, test, n_components, models=None):
+def transform(report, train, test, n_components):
     """Documents per second of transform, and the score with each library's own transform."""
-    from sktopic._documents._matrices import canonical_counts
-    from sktopic._documents._sources import MatrixDocuments
-    from sktopic._estimators._plug_in import plug_in_model
-    from sktopic._inference._completion import mean_log_predictive
-    from sktopic._runtime._parallel import Workers
-
-    own, peer = models or (
-        OnlineEMLDA(n_components, random_state=0, max_iter=1).fit(train),
-        sklearn_lda(n_components, max_iter=1, learning_method="online").fit(train),
-    )
+    own = OnlineEMLDA(n_components, random_state=0, max_iter=1).fit(train)
+    peer = sklearn_lda(n_components, max_iter=1, learning_method="online").fit(train)
     own_seconds, peer_seconds = [], []
     for _ in range(3):
-        own_seconds.append(timed(own.transform, test)[1])
-        peer_seconds.append(timed(peer.transform, test)[1])
+        own_seconds.append(seconds_of(own.transform, test)[0])
+        peer_seconds.append(seconds_of(peer.transform, test)[0])
     speeds = test.shape[0] / np.median(peer_seconds), test.shape[0] / np.median(own_seconds)
     name = "scikit-learn online"
-    ratio = float(np.median(np.array(peer_seconds) / np.array(own_seconds)))
-    report.line(n_components, "transform, documents per second", name, *map(float, speeds), ratio)
+    ratio = np.median(np.array(peer_seconds) / np.array(own_seconds))
+    report.line(n_components, "transform, documents per second", name, *speeds, ratio)
     with Workers(1) as workers:
         counts = canonical_counts(test.astype(np.float64))
         groups, topics = MatrixDocuments(counts).groups(), plug_in_model(peer, None)[0]
         peer_score = mean_log_predictive(groups, topics, peer.transform, workers).value()
     own_score = own.score(test)
-    report.line(
-        n_components, "score with its own transform", name, peer_score, own_score, own_score - peer_score
-    )
+    gain = own_score - peer_score
+    report.line(n_components, "score with its own transform", name, peer_score, own_score, gain)
 
 
 def sweeps_per_second(model, counts, n_warm, n_timed, clock=time.process_time):
@@ -354,7 +272,7 @@ def sweeps_per_second(model, counts, n_warm, n_timed, clock=time.process_time):
     seconds = []
     for n_sweeps in (n_warm, n_warm + n_timed):
         model.set_params(max_iter=n_sweeps)
-        seconds.append(timed(model.fit, counts, clock=clock)[1])
+        seconds.append(seconds_of(model.fit, counts, clock=clock)[0])
     return counts.sum() * n_timed / (seconds[1] - seconds[0])
 
 
@@ -371,9 +289,7 @@ def gibbs(report, train, test, n_components):
         python.append(lda_package_run(train, n_components, 6))
     for name, peer in (("tomotopy", tomotopy), ("lda", python)):
         for shards, ours in (("", own), (", two shards on two cores", two)):
-            ratio = float(np.median(np.array(ours) / np.array(peer)))
-            measure = f"tokens per second, collapsed Gibbs{shards}"
-            report.line(n_components, measure, name, float(np.median(peer)), float(np.median(ours)), ratio)
+            medians(report, n_components, f"tokens per second, collapsed Gibbs{shards}", name, peer, ours)
 
 
 def lda_package_run(train, n_components, sweeps):
@@ -383,12 +299,11 @@ def lda_package_run(train, n_components, sweeps):
     import lda as peer
 
     logging.getLogger("lda").setLevel(logging.WARNING)
-    counts = train.toarray().astype(np.int64)
-    seconds = []
+    counts, seconds = train.toarray().astype(np.int64), []
+    settings = {"alpha": PRIORS["doc_topic_prior"], "eta": PRIORS["topic_word_prior"], "refresh": 10**6}
     for n_iter in (1, 1 + sweeps):
-        priors = {"alpha": PRIORS["doc_topic_prior"], "eta": PRIORS["topic_word_prior"]}
-        model = peer.LDA(n_topics=n_components, n_iter=n_iter, random_state=0, refresh=10**6, **priors)
-        seconds.append(timed(model.fit, counts)[1])
+        model = peer.LDA(n_topics=n_components, n_iter=n_iter, random_state=0, **settings)
+        seconds.append(seconds_of(model.fit, counts)[0])
     return counts.sum() * sweeps / (seconds[1] - seconds[0])
 
 
@@ -398,35 +313,28 @@ def variational(report, train, test, n_components):
     part = train[:10_000].astype(np.float64)
     own, peer = [], []
     for _ in range(3):
-        own.append(timed(OnlineVariationalLDA(n_components, random_state=0, **settings).fit, part)[1])
-        peer.append(timed(sklearn_lda(n_components, learning_method="online", **settings).fit, part)[1])
-    report.line(
-        n_components,
-        f"seconds of one pass, {part.shape[0]} documents, 20 iterations",
-        "scikit-learn online",
-        float(np.median(peer)),
-        float(np.median(own)),
-        float(np.median(np.array(peer) / np.array(own))),
-    )
+        own.append(seconds_of(OnlineVariationalLDA(n_components, random_state=0, **settings).fit, part)[0])
+        peer.append(seconds_of(sklearn_lda(n_components, learning_method="online", **settings).fit, part)[0])
+    measure = f"seconds of one pass, {part.shape[0]} documents, 20 iterations"
+    ratio = np.median(np.array(peer) / np.array(own))
+    report.line(n_components, measure, "scikit-learn online", np.median(peer), np.median(own), ratio)
 
 
 def family(report, train, test, n_components):
     """Every estimator and every peer with its defaults: seconds of training, and score."""
-    rows = []
+    add = partial(report.family, n_components)
     for name in lda.__all__:
-        model, seconds = timed(getattr(lda, name)(n_components, random_state=0).fit, train)
-        rows.append((name, seconds, completion(model, None, test)))
-        print(*rows[-1], flush=True)
+        seconds, model = seconds_of(getattr(lda, name)(n_components, random_state=0).fit, train)
+        add(name, seconds, completion(model, None, test))
     sweeps = 400 if n_components < 500 else 150
     seconds, components, prior, _ = tomotopy_run(train, n_components, sweeps)
-    rows.append((f"tomotopy LDAModel, {sweeps} sweeps", seconds, completion(components, prior, test)))
+    add(f"tomotopy LDAModel, {sweeps} sweeps", seconds, completion(components, prior, test))
     for method, passes in (("online", 5), ("batch", 10)):
-        model, seconds = timed(sklearn_lda(n_components, learning_method=method, max_iter=passes).fit, train)
-        name = f"scikit-learn, {method}, {passes} passes"
-        rows.append((name, seconds, completion(model, None, test)))
+        sklearn = sklearn_lda(n_components, learning_method=method, max_iter=passes)
+        seconds, model = seconds_of(sklearn.fit, train)
+        add(f"scikit-learn, {method}, {passes} passes", seconds, completion(model, None, test))
     seconds, components, prior = gensim_run(train, n_components)
-    rows.append(("gensim LdaModel, 5 passes", seconds, completion(components, prior, test)))
-    report.family(n_components, rows)
+    add("gensim LdaModel, 5 passes", seconds, completion(components, prior, test))
 
 
 MEASURES = {
@@ -448,23 +356,12 @@ def main():
     parser.add_argument("corpus", nargs="?", default=default_corpus())
     parser.add_argument("--measures", nargs="+", choices=list(MEASURES), default=list(MEASURES))
     parser.add_argument("--n-components", nargs="+", type=int, default=[100])
-    parser.add_argument("--memory-child", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.memory_child:
-        memory_child(arguments.memory_child, arguments.n_components[0])
-        return
-    train, test, _ = load(arguments.corpus)
-    print(environment())
     report = Report(arguments.corpus, Study("peers", arguments))
+    train, test, _ = load(arguments.corpus)
     for n_components in arguments.n_components:
-        models = None
         for measure in arguments.measures:
-            if measure == "pass":
-                models = one_pass(report, train, test, n_components)
-            elif measure == "transform":
-                transform(report, train, test, n_components, models)
-            else:
-                MEASURES[measure](report, train, test, n_components)
+            MEASURES[measure](report, train, test, n_components)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,9 @@
     python benchmarks/platforms.py --fit HERE.npz                  on each of them
     python benchmarks/platforms.py [--update] --compare aarch64=THERE.npz ... HERE.npz
 
-"--fit" trains every estimator with random_state=0 on a small corpus that is drawn with integers alone, so
-that it is the same everywhere, and keeps the counts and the topics. "--compare" writes platforms_seeds.csv:
-for each estimator the largest relative difference of an entry of components_ from that in the last file. It
-refuses files of other counts. The table goes to benchmarks/output/, or with --update to doc/benchmarks/.
+"--fit" trains every estimator with random_state=0 on a small corpus that is drawn with integers alone, and
+keeps the counts and the topics. "--compare" writes, for each estimator, the largest relative difference of an
+entry of components_ from that in the last file. It refuses files of other counts.
 """
 
 import sys
@@ -66,9 +65,7 @@ def main():
     parser = new_parser(__doc__)
     task = parser.add_mutually_exclusive_group()
     task.add_argument("--fit", metavar="FILE", help="train all estimators, and keep their topics there")
-    task.add_argument(
-        "--compare", nargs="+", metavar="NAME=FILE", default=[], help="write the table of these"
-    )
+    task.add_argument("--compare", nargs="+", metavar="NAME=FILE", help="write the table of these")
     arguments = parser.parse_args()
     study = Study("platforms", arguments)
     if arguments.fit:

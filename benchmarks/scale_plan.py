@@ -2,18 +2,16 @@
 
     python benchmarks/scale_plan.py [--gbits 10] [--latency 0.001]
 
-Measured, one after the other and kept, so that an interrupted run goes on: what a token costs in
-training (OnlineEMLDA, one core), what a lane adds between merges, what merging an entry, copying a
-byte and handing a byte to another process cost, what a task and a dependency cost Dask's scheduler,
-and how long a cluster takes to start. Assumed: links, latency, memory, and how unequal workers are
-(`Cluster`); one lane a worker, which is one core; float32 for what lanes add.
+Measured: what a token costs in training (OnlineEMLDA, one core), what a lane adds between merges, what
+merging an entry, copying a byte and handing a byte to another process cost, what a task and a dependency cost
+Dask's scheduler, and how long a cluster takes to start. Assumed: links, latency, memory, and how unequal
+workers are (`Cluster`); one lane a worker, which is one core; float32 for what lanes add.
 
-scale_plan_costs.csv and scale_plan_added.csv have what was measured; scale_plan.csv a pass over
-10^8 to 10^11 tokens by 8 to 256 workers (`predict`), each with the least number of tokens between
-merges at which nine tenths of the time go into training, or else the best; scale_plan_border.csv the
-corpora from which a cluster is faster than one machine; scale_plan_simulation.csv the same prediction
-beside a simulation in which messages queue at links and workers (`simulate`). The files go to
-benchmarks/output/, or with --update to doc/benchmarks/.
+"costs" and "added" have what was measured; the main table a pass over 10^8 to 10^11 tokens by 8 to 256
+workers (`predict`), each with the least number of tokens between merges at which nine tenths of the time go
+into training, or else the best; "border" the corpora from which a cluster is faster than one machine;
+"simulation" the same prediction beside a simulation in which messages queue at links and workers
+(`simulate`).
 """
 
 import heapq
@@ -30,7 +28,10 @@ from _study import Study, new_parser, panels, save
 from cost import copy_rate, measured
 from scipy.stats import norm
 
+from sktopic import lda
+from sktopic._estimators._lane_updates import LaneUpdate
 from sktopic.dask._rounds import GROWTH
+from sktopic.distributed import local_update
 
 TOPICS = (100, 1000, 10_000)
 VOCABULARIES = (100_000, 1_000_000)
@@ -53,11 +54,8 @@ HEAD = [
     "efficiency",
     "tokens of a lane between merges",
     "merges",
-    "GB sent per merge",
-    "GB a worker",
-    "word shards",
-    "hours on one machine",
 ]
+HEAD += ["GB sent per merge", "GB a worker", "word shards", "hours on one machine"]
 COSTS_HEAD = ["what", "value", "unit"]
 ADDED_HEAD = ["method", "topics", "tokens", "words", "share of entries", "MB"]
 BORDER_HEAD = ["words", "topics", "workers", "workers a link", "tokens"]
@@ -83,37 +81,24 @@ class Cluster:
 # What is measured
 
 
-def measure_costs(study):
-    """Yield the rows of what has not been measured yet."""
-    calls = {
-        f"token {corpus} {n_words} {n_topics}": (token, corpus, n_words, n_topics)
-        for corpus, n_words, n_topics in (
-            *(("arxiv_0", 0, n_topics) for n_topics in TOPICS),
-            *(("drawn", 100_000, n_topics) for n_topics in TOPICS[:2]),
-            ("drawn", 1_000_000, 100),
-        )
-    }
-    calls |= {f"added {name} {n_topics}": (added, name, n_topics) for name, n_topics in ADDED}
-    calls |= {"merge": (merge,), "dask": (dask,)}
-    for run, (function, *arguments) in calls.items():
-        if run not in study.cache:
-            row = {"run": run, **function(*arguments)}
-            study.sign()
-            study.cache.add(row)
-            print(row, flush=True)
+RUNS = [
+    *(("token", "arxiv_0", 0, n_topics) for n_topics in TOPICS),
+    *(("token", "drawn", 100_000, n_topics) for n_topics in TOPICS[:2]),
+    ("token", "drawn", 1_000_000, 100),
+    *(("added", *cells) for cells in ADDED),
+    ("merge",),
+    ("dask",),
+]
 
 
 def token(corpus, n_words, n_topics):
     """Nanoseconds a token of training; words is that of the corpus."""
-    _, words, topics, train, *_ = measured(corpus, n_words, n_topics)
-    return {"kind": "token", "words": int(words), "topics": int(topics), "ns": float(train)}
+    _, words, _, train, *_ = measured(corpus, n_words, n_topics)
+    return {"words": int(words), "ns": float(train)}
 
 
 def added(method, n_topics):
     """What a lane adds in rounds of different lengths, after a model has seen two million tokens."""
-    from sktopic import lda
-    from sktopic.distributed import local_update
-
     X, X_next = (sp.csr_array(load(name)[0]).astype(np.float64) for name in ("arxiv_0", "arxiv_1"))
     model = getattr(lda, method)(n_components=n_topics, total_samples=X.shape[0], random_state=0)
     model.partial_fit(X[:26_000])
@@ -123,7 +108,7 @@ def added(method, n_topics):
         update = local_update(model, some, lane=0, batch_size=50, n_updates=n_updates, dtype="float32")
         n_entries = update.added.nnz if sp.issparse(update.added) else np.count_nonzero(update.added)
         found.append([float(some.sum()), len(update.words), int(n_entries), update.nbytes])
-    return {"kind": "added", "method": method, "topics": n_topics, "found": found}
+    return {"found": found}
 
 
 def threads():
@@ -134,8 +119,6 @@ def threads():
 
 def merge():
     """Seconds to add an entry to its row, and to copy a byte of rows."""
-    from sktopic._estimators._lane_updates import LaneUpdate
-
     n_words, n_topics = 20_000, 1000
     rows, seconds = np.zeros((n_words, n_topics)), []
     update = LaneUpdate(None, np.arange(n_words), np.ones((n_words, n_topics), dtype=np.float32))
@@ -143,7 +126,7 @@ def merge():
         start = time.process_time()
         update.add_to(rows, 0.5)
         seconds.append(time.process_time() - start)
-    return {"kind": "merge", "entry": min(seconds) / rows.size, "copied": 2 / copy_rate()}
+    return {"entry": min(seconds) / rows.size, "copied": 2 / copy_rate()}
 
 
 def dask():
@@ -173,9 +156,8 @@ def dask():
         n_tasks, n_dependent, n_before, n_values = 2000, 20, 200, 8 * 2**20
         before = client.map(str, range(n_before))
         wait(before)
-        seconds["task"] = (
-            timed(lambda i: client.map(nothing, range(i * n_tasks, (i + 1) * n_tasks))) / n_tasks
-        )
+        tasks = timed(lambda i: client.map(nothing, range(i * n_tasks, (i + 1) * n_tasks)))
+        seconds["task"] = tasks / n_tasks
         dependent = timed(lambda i: [client.submit(nothing, before, pure=False) for _ in range(n_dependent)])
         seconds["dependency"] = max(dependent / n_dependent - seconds["task"], 0.0) / n_before
 
@@ -187,7 +169,7 @@ def dask():
             return sum(client.run(time.process_time).values()) - start
 
         seconds["byte"] = min(hand(i) for i in range(5)) / (8 * n_values)
-    return {"kind": "dask", **seconds}
+    return seconds
 
 
 def import_package():
@@ -204,10 +186,10 @@ class Costs:
     A vocabulary makes a token dearer by the factor that was measured with the next fewer topics.
     """
 
-    def __init__(self, rows):
-        self._token = {(r["words"], r["topics"]): 1e-9 * r["ns"] for r in rows if r["kind"] == "token"}
-        self._added = [r for r in rows if r["kind"] == "added"]
-        (self._merge,), (self._dask,) = ([r for r in rows if r["kind"] == kind] for kind in ("merge", "dask"))
+    def __init__(self, cache):
+        self._token = {(r["words"], r["n_components"]): 1e-9 * r["ns"] for r in cache.select(part="token")}
+        self._added = cache.select(part="added")
+        (self._merge,), (self._dask,) = (cache.select(part=part) for part in ("merge", "dask"))
         self._threads = threads()
         self.task, self.dependency, self.byte = (self._dask[name] for name in ("task", "dependency", "byte"))
         self.start = self._dask["start"]
@@ -228,35 +210,23 @@ class Costs:
         return self.token(n_words, n_topics) * (undivided + (1 - undivided) / ONE_MACHINE)
 
     def table(self):
-        rows = [
-            [f"a token, {n_words} words, {n_topics} topics", f"{1e9 * seconds:.0f}", "ns"]
-            for (n_words, n_topics), seconds in self._token.items()
-        ]
-        return rows + [
-            *(
-                [f"two threads, {n_topics} topics", f"{faster:.2f}", "times as fast as one"]
-                for n_topics, faster in self._threads.items()
-            ),
-            ["an entry that is merged", f"{1e9 * self.entry:.1f}", "ns"],
-            ["a byte of rows that is copied", f"{1e9 * self.copied:.2f}", "ns"],
-            ["a byte to another process", f"{1e9 * self.byte:.2f}", "ns"],
-            ["a task of the scheduler", f"{1e3 * self.task:.2f}", "ms"],
-            ["a dependency of a task", f"{1e6 * self.dependency:.0f}", "µs"],
-            ["start of a cluster", f"{self.start:.1f}", "s"],
-        ]
+        for (n_words, n_topics), seconds in self._token.items():
+            yield [f"a token, {n_words} words, {n_topics} topics", f"{1e9 * seconds:.0f}", "ns"]
+        for n_topics, faster in self._threads.items():
+            yield [f"two threads, {n_topics} topics", f"{faster:.2f}", "times as fast as one"]
+        yield ["an entry that is merged", f"{1e9 * self.entry:.1f}", "ns"]
+        yield ["a byte of rows that is copied", f"{1e9 * self.copied:.2f}", "ns"]
+        yield ["a byte to another process", f"{1e9 * self.byte:.2f}", "ns"]
+        yield ["a task of the scheduler", f"{1e3 * self.task:.2f}", "ms"]
+        yield ["a dependency of a task", f"{1e6 * self.dependency:.0f}", "µs"]
+        yield ["start of a cluster", f"{self.start:.1f}", "s"]
 
     def added_table(self):
         for row in self._added:
             for tokens, words, n_entries, size in row["found"]:
-                share = n_entries / (words * row["topics"])
-                yield [
-                    row["method"],
-                    row["topics"],
-                    f"{tokens:.0f}",
-                    words,
-                    f"{share:.3f}",
-                    f"{size / 1e6:.2f}",
-                ]
+                share = n_entries / (words * row["n_components"])
+                cells = f"{tokens:.0f}", words, f"{share:.3f}", f"{size / 1e6:.2f}"
+                yield [row["estimator"], row["n_components"], *cells]
 
 
 LENGTHS = np.geomspace(100, 1e13, 111)
@@ -370,9 +340,8 @@ def pass_over(costs, cluster, n_words, n_topics, tokens, workers, shards, betwee
     growing, repeated = lengths(tokens, workers, between)
     written = 8 * n_words * n_topics
     last = round_of(between if repeated else max(growing))
-    seconds = round_of(np.array(growing)).seconds(costs, cluster).sum() + repeated * last.seconds(
-        costs, cluster
-    )
+    seconds = round_of(np.array(growing)).seconds(costs, cluster).sum()
+    seconds += repeated * last.seconds(costs, cluster)
     merges = len(growing) + repeated
     seconds += merges / FILES_EVERY * written / shards / cluster.bandwidth
     seconds += costs.start + written / cluster.bandwidth  # to the client, at the end
@@ -474,17 +443,13 @@ def plans(costs, cluster):
         if plan is None:
             yield [*case, "too much memory", *["-"] * 6, alone]
             continue
-        yield [
-            *case,
+        cells = [
             f"{plan.seconds / 3600:.3g}",
             f"{plan.efficiency:.2f}",
             f"{plan.between:.2g}",
             f"{plan.merges:.0f}",
-            f"{plan.sent / 1e9:.3g}",
-            f"{plan.memory / 1e9:.3g}",
-            plan.shards,
-            alone,
         ]
+        yield [*case, *cells, f"{plan.sent / 1e9:.3g}", f"{plan.memory / 1e9:.3g}", plan.shards, alone]
 
 
 def borders(costs, cluster):
@@ -494,9 +459,8 @@ def borders(costs, cluster):
 
 
 def simulations(costs, cluster):
-    for n_words, n_topics, workers, tokens in product(
-        VOCABULARIES[:1], TOPICS[:2], (8, 32, 128), (10**5, 10**6, 10**7)
-    ):
+    sizes = (8, 32, 128), (10**5, 10**6, 10**7)
+    for n_words, n_topics, workers, tokens in product(VOCABULARIES[:1], TOPICS[:2], *sizes):
         a_round = Round.of(costs, n_words, n_topics, workers, min(workers, 32), tokens)
         predicted = a_round.seconds(costs, cluster)
         simulated = simulate(a_round, costs, cluster, 2, 0) / 2
@@ -505,13 +469,13 @@ def simulations(costs, cluster):
 
 
 def write_costs(study):
-    costs = Costs(list(study.cache.rows.values()))
+    costs = Costs(study.cache)
     study.write("costs", COSTS_HEAD, costs.table())
     study.write("added", ADDED_HEAD, costs.added_table())
 
 
 def write_plans(study, cluster):
-    costs = Costs(list(study.cache.rows.values()))
+    costs = Costs(study.cache)
     study.write("", HEAD, plans(costs, cluster))
     study.write("border", BORDER_HEAD, borders(costs, cluster))
     study.write("simulation", SIMULATION_HEAD, simulations(costs, cluster))
@@ -519,7 +483,7 @@ def write_plans(study, cluster):
 
 def draw(study, cluster):
     """Efficiency by the tokens of a lane between merges; hours of a pass by tokens, beside one machine."""
-    costs = Costs(list(study.cache.rows.values()))
+    costs = Costs(study.cache)
     titles = ["efficiency of a round, 100,000 words, 64 workers", "a pass, 100,000 words, 1000 topics"]
     figure, axes = panels(titles)
     figure.set_size_inches(10, 5)
@@ -532,9 +496,7 @@ def draw(study, cluster):
                 shares.append(max(r.work / r.seconds(costs, network) for r in rounds))
             label = f"{n_topics:,} topics, {shared} worker{'s' * (shared > 1)} a link"
             axes[titles[0]].semilogx(BETWEEN, shares, style, color=f"C{TOPICS.index(n_topics)}", label=label)
-    axes[titles[0]].set_xlabel("tokens of a lane between merges")
-    axes[titles[0]].set_xlim(1e4, 1e9)
-    axes[titles[0]].set_ylim(0, 1)
+    axes[titles[0]].set(xlabel="tokens of a lane between merges", xlim=(1e4, 1e9), ylim=(0, 1))
     axes[titles[0]].axhline(TARGET, color="grey", linewidth=0.6)
     tokens = np.geomspace(1e7, 1e11, 33)
     for i, workers in enumerate(WORKERS):
@@ -542,20 +504,19 @@ def draw(study, cluster):
         axes[titles[1]].loglog(tokens, hours, color=f"C{3 + i}", label=f"{workers} workers")
     alone = tokens * costs.one_machine(100_000, 1000) / 3600
     axes[titles[1]].loglog(tokens, alone, "k:", label=f"one machine, {ONE_MACHINE} cores")
-    axes[titles[1]].set_xlabel("tokens")
-    axes[titles[1]].set_ylabel("hours")
+    axes[titles[1]].set(xlabel="tokens", ylabel="hours")
     for axis in axes.values():
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False)
     save(figure, study.path(".svg"))
 
 
 def main():
-    parser = new_parser(__doc__)
+    parser = new_parser(__doc__, runs=True, jobs=1)
     parser.add_argument("--gbits", type=float, default=10.0, help="of a link, per second (10)")
     parser.add_argument("--latency", type=float, default=1e-3, help="of a message, in seconds (0.001)")
     arguments = parser.parse_args()
     study = Study("scale_plan", arguments)
-    measure_costs(study)
+    study.measure({"token": token, "added": added, "merge": merge, "dask": dask}, RUNS)
     cluster = Cluster(link=arguments.gbits * 1e9 / 8, latency=arguments.latency)
     write_costs(study)
     write_plans(study, cluster)

@@ -1,38 +1,29 @@
 """Topics of six groups of documents from seeds: whether they are found and stay, and what seeds cost.
 
-    python benchmarks/seeds.py [--fits 4]
+    python benchmarks/seeds.py
 
-Needs SKTOPIC_DATA with 20news.npz and reuters21578.npz. Six words for each of six groups of a corpus, chosen
-by what the groups are about, without a look at documents or results; 20 topics, 5 passes over the training
-documents (one of StreamingVariationalLDA, 200 sweeps of the batch sampler), with the defaults of `seed_prior`
-and of the estimators.
+Six words for each of six groups of a corpus, chosen by what the groups are about, without a look at documents
+or results; 20 topics, 5 passes over the training documents (one of StreamingVariationalLDA, 200 sweeps of the
+batch sampler), with the defaults of `seed_prior` and of the estimators.
 
-seeds_weights.csv is what the default weight of `seed_prior` is judged by: only training documents of 20
-Newsgroups, four fifths of which are learned from, with random_state 0, 1 and 2. seeds.csv is measured on the
-test documents of both corpora, with random_state 100, 101 and so on; nothing is chosen by it. For each fit:
-how many seeds of a group are among the 20 most probable words of its topic, how well its proportion tells
-documents of the group from all others (area under the ROC curve), and the held-out score less that of the
-same estimator and random_state without seeds. Intervals of 95 percent are over values of random_state
-(Student's t). An interrupted study goes on behind its last run. Tables go to benchmarks/output/, or with
---update to doc/benchmarks/, with the runs in benchmarks/runs/.
+The table "weights" is what the default weight of `seed_prior` is judged by: only training documents of 20
+Newsgroups, four fifths of which are learned from. The main table is measured on the test documents of both
+corpora, with random_state 100, 101 and so on; nothing is chosen by it. For each fit: how many seeds of a
+group are among the 20 most probable words of its topic, how well its proportion tells documents of the group
+from all others (area under the ROC curve), and the held-out score less that without seeds. Intervals of 95
+percent are over random_state (Student's t).
 """
 
 import os
-import time
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 from _corpora import load
-from _study import Pool, Study, interval, new_parser
+from _study import Study, interval, new_parser, shown
 from sklearn.metrics import roc_auc_score
 
-from sktopic.lda import (
-    CollapsedGibbsLDA,
-    HybridLDA,
-    OnlineEMLDA,
-    OnlineVariationalLDA,
-    StreamingVariationalLDA,
-)
+from sktopic import lda
 from sktopic.seeding import seed_prior
 
 GROUPS = {
@@ -54,22 +45,19 @@ GROUPS = {
     },
 }
 N_COMPONENTS, N_WORDS = 20, 20
-METHODS = {
-    kind.__name__: kind
-    for kind in (OnlineVariationalLDA, HybridLDA, OnlineEMLDA, StreamingVariationalLDA, CollapsedGibbsLDA)
-}
+METHODS = {name: getattr(lda, name) for name in ("OnlineVariationalLDA", "HybridLDA", "OnlineEMLDA")}
+METHODS |= {name: getattr(lda, name) for name in ("StreamingVariationalLDA", "CollapsedGibbsLDA")}
 WEIGHTS = (25.0, 75.0, 150.0, 300.0, 1000.0)
 METHODS_OF_WEIGHTS = ("OnlineVariationalLDA", "OnlineEMLDA", "CollapsedGibbsLDA")
-FIRST_SEED = 100  # of the fits that are reported; smaller ones have been looked at
+SEEDS = range(100, 104)  # of the fits that are reported; smaller ones have been looked at
 MEASURED = [
     "fits",
     "fewest seeds of six in the first 20 words",
     "AUC, mean",
     "95 percent interval from",
     "to",
-    "of the hardest group, mean",
-    "lowest of a group and fit",
 ]
+MEASURED += ["of the hardest group, mean", "lowest of a group and fit"]
 COST = ["score less that without seeds", "95 percent interval of that from", "up to"]
 
 
@@ -98,107 +86,61 @@ def found(model, corpus, X, vocabulary, known, groups):
 
 
 def measure_weight(weight, method, seed):
-    """The row of a run that learns from and looks at training documents only."""
-    start = time.perf_counter()
+    """Of a run that learns from and looks at training documents only."""
     X, _, vocabulary = load("20news")
     known, groups = labels_of("20news", is_test=False)
     held_out = np.arange(X.shape[0]) % 5 == 0
     prior = seed_prior(GROUPS["20news"], vocabulary, N_COMPONENTS, weight=weight)
     model = METHODS[method](N_COMPONENTS, random_state=seed, topic_word_prior=prior).fit(X[~held_out])
     groups = [group[held_out] for group in groups]
-    return {
-        "run": f"weight {weight:g} {method} {seed}",
-        **found(model, "20news", X[held_out], vocabulary, known[held_out], groups),
-        "score": round(model.score(X[held_out]), 5),
-        "seconds": round(time.perf_counter() - start, 1),
-    }
+    kept = found(model, "20news", X[held_out], vocabulary, known[held_out], groups)
+    return {**kept, "score": round(model.score(X[held_out]), 5)}
 
 
-def measure(corpus, method, seed):
-    """The row of a run on test documents: what is found, and both scores."""
-    start = time.perf_counter()
+def measure_test(corpus, method, seed):
+    """Of a run on test documents: what is found, and both scores."""
     X, X_test, vocabulary = load(corpus)
     prior = seed_prior(GROUPS[corpus], vocabulary, N_COMPONENTS)
     plain = METHODS[method](N_COMPONENTS, random_state=seed).fit(X)
     model = METHODS[method](N_COMPONENTS, random_state=seed, topic_word_prior=prior).fit(X)
-    return {
-        "run": f"{corpus} {method} {seed}",
-        **found(model, corpus, X_test, vocabulary, *labels_of(corpus, is_test=True)),
-        "score": round(model.score(X_test), 5),
-        "score without seeds": round(plain.score(X_test), 5),
-        "seconds": round(time.perf_counter() - start, 1),
-    }
-
-
-def runs_of(study, what):
-    return [run for name, run in study.cache.rows.items() if name.rpartition(" ")[0] == what]
+    scores = {"score": round(model.score(X_test), 5), "score without seeds": round(plain.score(X_test), 5)}
+    return {**found(model, corpus, X_test, vocabulary, *labels_of(corpus, is_test=True)), **scores}
 
 
 def measured(runs):
     """The columns MEASURED."""
     auc = np.array([run["auc"] for run in runs])
-    return [
-        len(runs),
-        min(min(run["kept"]) for run in runs),
-        *(f"{x:.3f}" for x in interval(auc.mean(axis=1))),
-        f"{auc.mean(axis=0).min():.3f}",
-        f"{auc.min():.3f}",
-    ]
+    fewest, lowest = min(min(run["kept"]) for run in runs), f"{auc.min():.3f}"
+    mean = shown(interval(auc.mean(axis=1)), ".3f")
+    return [len(runs), fewest, *mean, f"{auc.mean(axis=0).min():.3f}", lowest]
 
 
 def write_tables(study):
-    rows = [
-        [f"{weight:g}", method, *measured(runs), f"{np.mean([run['score'] for run in runs]):.4f}"]
-        for weight in WEIGHTS
-        for method in METHODS_OF_WEIGHTS
-        if (runs := runs_of(study, f"weight {weight:g} {method}"))
-    ]
+    rows = []
+    for weight, method in product(WEIGHTS, METHODS_OF_WEIGHTS):
+        runs = study.cache.select(part="weights", weight=weight, estimator=method)
+        if runs:
+            scores = [run["score"] for run in runs]
+            rows.append([f"{weight:g}", method, *measured(runs), f"{np.mean(scores):.4f}"])
     study.write("weights", ["weight", "estimator", *MEASURED, "score, mean"], rows)
-    rows = [
-        [
-            corpus,
-            method,
-            *measured(runs),
-            *(f"{x:+.4f}" for x in interval([run["score"] - run["score without seeds"] for run in runs])),
-        ]
-        for corpus in GROUPS
-        for method in METHODS
-        if (runs := runs_of(study, f"{corpus} {method}"))
-    ]
+    rows, areas = [], []
+    for corpus, method in product(GROUPS, METHODS):
+        runs = study.cache.select(part="tests", corpus=corpus, estimator=method)
+        if runs:
+            less = interval([run["score"] - run["score without seeds"] for run in runs])
+            rows.append([corpus, method, *measured(runs), *shown(less, "+.4f")])
+            areas += [[corpus, method, area] for run in runs for area in run["auc"]]
     study.write("", ["corpus", "estimator", *MEASURED, *COST], rows)
-    areas = [
-        [corpus, method, area]
-        for corpus in GROUPS
-        for method in METHODS
-        for run in runs_of(study, f"{corpus} {method}")
-        for area in run["auc"]
-    ]
     study.write("areas", ["corpus", "estimator", "area"], areas)
 
 
 def main():
-    parser = new_parser(__doc__)
-    parser.add_argument("--fits", type=int, default=4, help="values of random_state of each row of seeds.csv")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
-    arguments = parser.parse_args()
-    study = Study("seeds", arguments)
-    reported = [
-        (corpus, method, FIRST_SEED + i)
-        for i in range(arguments.fits)
-        for corpus in GROUPS
-        for method in METHODS
-        if f"{corpus} {method} {FIRST_SEED + i}" not in study.cache
-    ]
-    of_weights = [
-        (weight, method, seed)
-        for seed in range(3)
-        for weight in WEIGHTS
-        for method in METHODS_OF_WEIGHTS
-        if f"weight {weight:g} {method} {seed}" not in study.cache
-    ]
-    with Pool(study, arguments.jobs, len(of_weights) + len(reported)) as pool:
-        pool.measure(measure_weight, of_weights)
-        pool.measure(measure, reported)
+    study = Study("seeds", new_parser(__doc__, runs=True).parse_args())
+    weights = [("weights", w, m, s) for s, w, m in product(range(3), WEIGHTS, METHODS_OF_WEIGHTS)]
+    study.measure(
+        {"weights": measure_weight, "tests": measure_test},
+        [*weights, *(("tests", c, m, s) for s, c, m in product(SEEDS, GROUPS, METHODS))],
+    )
     write_tables(study)
 
 

@@ -3,9 +3,8 @@
     python benchmarks/speed.py [COMMIT] [--measures train transform ...] [--rounds 60]
 
 COMMIT (the one before the last) is built in benchmarks/output/speed. Both sides of a line run short slices of
-work in turn, in processes of their own with one thread: what else the machine does meets both alike. The
-ratio is the median over the rounds, with a bootstrap interval of 95 percent. speed.csv goes to
-benchmarks/output/, or with --update to doc/benchmarks/.
+work in turn, in processes of their own with one thread. The ratio is the median over the rounds, with a
+bootstrap interval of 95 percent.
 
 train      OnlineEMLDA.partial_fit of 1000 documents, 100 and 1000 topics
 many       partial_fit at 10,000 topics in batches of 200 documents, against the earlier commit at 1000 topics
@@ -31,6 +30,7 @@ import tarfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from io import BytesIO
 from typing import NamedTuple
 
@@ -38,18 +38,8 @@ import numpy as np
 from _corpora import load
 from _study import OUTPUT, ROOT, Study, new_parser
 
-HEAD = [
-    "corpus",
-    "work",
-    "topics",
-    "unit",
-    "compared with",
-    "median of that",
-    "median now",
-    "times as fast",
-    "95 percent interval from",
-    "to",
-]
+HEAD = ["corpus", "work", "topics", "unit", "compared with", "median of that", "median now", "times as fast"]
+HEAD += ["95 percent interval from", "to"]
 
 
 def n_before(X):
@@ -231,52 +221,35 @@ def now(function, *arguments, name="now"):
     return Work(name, "now", function, arguments)
 
 
+DOCUMENTS, TOKENS = "documents/s", "tokens/s"
+OTHERS = {"OnlineCVB0LDA": 100, "OnlineOPELDA": 100, "OnlineVariationalLDA": 100, "MomentMatchingLDA": 20}
+FEW, SWEEPS = "partial_fit of ten documents, Gibbs", "CollapsedGibbsLDA, sweeps"
+PEER, THOUSAND = partial(now, scikit_learn), Work("1000 topics at ", "earlier", train, (1000,))
 # measure: (corpus, name in the table, topics, unit, its two sides).
 MEASURES = {
-    "train": [("arxiv_0", "training", k, "documents/s", *against_earlier(train, k)) for k in (100, 1000)],
-    "many": [
-        (
-            "arxiv_0",
-            "training, batches of 200",
-            10_000,
-            "documents/s",
-            Work("1000 topics at ", "earlier", train, (1000,)),
-            now(train_many, 10_000),
-        )
-    ],
+    "train": [("arxiv_0", "training", k, DOCUMENTS, *against_earlier(train, k)) for k in (100, 1000)],
+    "many": [("arxiv_0", "training, batches of 200", 10_000, DOCUMENTS, THOUSAND, now(train_many, 10_000))],
     "jobs": [
-        ("arxiv_0", "training, two jobs", k, "documents/s", now(train, k, name="one job"), now(train, k, 2))
+        ("arxiv_0", "training, two jobs", k, DOCUMENTS, now(train, k, name="one job"), now(train, k, 2))
         for k in (100, 1000)
     ],
-    "transform": [("arxiv_0", "transform", 100, "documents/s", *against_earlier(transform, 100))],
+    "transform": [("arxiv_0", "transform", 100, DOCUMENTS, *against_earlier(transform, 100))],
     "single": [
         ("arxiv_0", "transform of one document", 100, "us", *against_earlier(single, 100)),
         ("arxiv_0", "validate_data of one document", 100, "us", *against_earlier(validation, 100)),
     ],
     "few": [
-        ("kos", "partial_fit of ten documents, Gibbs", 100, "ms", *against_earlier(few, 100)),
-        (
-            "kos",
-            "partial_fit of ten documents, Gibbs",
-            100,
-            "ms",
-            now(few_sweeps, 100, name="its sweeps"),
-            now(few, 100),
-        ),
+        ("kos", FEW, 100, "ms", *against_earlier(few, 100)),
+        ("kos", FEW, 100, "ms", now(few_sweeps, 100, name="its sweeps"), now(few, 100)),
     ],
     "hybrid": [
-        (corpus, f"HybridHDP, {name}", 100, "documents/s", *against_earlier(hybrid, method))
+        (corpus, f"HybridHDP, {name}", 100, DOCUMENTS, *against_earlier(hybrid, method))
         for corpus in ("arxiv_0", "kos")
         for name, method in (("training", "partial_fit"), ("transform", "transform"))
     ],
     "others": [
-        ("arxiv_0", f"{name}, training", k, "documents/s", *against_earlier(other, name, k))
-        for name, k in (
-            ("OnlineCVB0LDA", 100),
-            ("OnlineOPELDA", 100),
-            ("OnlineVariationalLDA", 100),
-            ("MomentMatchingLDA", 20),
-        )
+        ("arxiv_0", f"{name}, training", k, DOCUMENTS, *against_earlier(other, name, k))
+        for name, k in OTHERS.items()
     ],
     "sampler": [
         ("kos", name, k, "draws/s", now(tomotopy_draws, k, name="tomotopy"), now(function, k))
@@ -284,33 +257,15 @@ MEASURES = {
         for name, function in (("sampler alone", sampler), ("training", train_draws))
     ],
     "gibbs": [
-        (
-            "kos",
-            "CollapsedGibbsLDA, sweeps",
-            k,
-            "tokens/s",
-            now(tomotopy_draws, k, name="tomotopy"),
-            now(collapsed, k),
-        )
+        ("kos", SWEEPS, k, TOKENS, now(tomotopy_draws, k, name="tomotopy"), now(collapsed, k))
         for k in (100, 1000)
     ],
     "peers": [
-        (
-            "arxiv_0",
-            "training",
-            100,
-            "documents/s",
-            now(scikit_learn, "partial_fit", name="scikit-learn"),
-            now(train, 100),
-        ),
-        (
-            "arxiv_0",
-            "transform",
-            100,
-            "documents/s",
-            now(scikit_learn, "transform", name="scikit-learn"),
-            now(transform, 100),
-        ),
+        ("arxiv_0", name, 100, DOCUMENTS, PEER(method, name="scikit-learn"), now(function, 100))
+        for name, method, function in (
+            ("training", "partial_fit", train),
+            ("transform", "transform", transform),
+        )
     ],
 }
 
@@ -329,17 +284,7 @@ def serve(measure, number, side):
 
 
 class Side:
-    """A process that measures one tree.
-
-    Parameters
-    ----------
-    tree : the checkout whose sktopic is imported
-    measure, number, side : as of `serve`
-
-    Attributes
-    ----------
-    n : documents, or what the unit says, of a slice
-    """
+    """A process that measures a side in a tree; n is what the unit counts of a slice."""
 
     def __init__(self, tree, measure, number, side):
         one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -394,9 +339,8 @@ def measured(earlier, measure, number, n_rounds):
     corpus, name, topics, unit, *works = MEASURES[measure][number]
     trees = {"earlier": earlier, "now": ROOT}
     with ExitStack() as stack:
-        sides = [
-            stack.enter_context(Side(trees[work.tree], measure, number, i)) for i, work in enumerate(works)
-        ]
+        sides = [Side(trees[work.tree], measure, number, i) for i, work in enumerate(works)]
+        sides = [stack.enter_context(side) for side in sides]
         seconds = in_turn(sides, n_rounds) / [side.n for side in sides]
     middle = [amount(np.median(s), unit) for s in seconds.T]
     ratio = interval(seconds[:, 0] / seconds[:, 1], np.random.default_rng(0))

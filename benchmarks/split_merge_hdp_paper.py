@@ -1,13 +1,6 @@
 """The experiments of Bryant and Sudderth (2012) again.
 
-    python benchmarks/split_merge_hdp_paper.py [--short] [--jobs 2] [--estimate] [--seeds 3]
-                                               [--parts bars nips long arxiv bound moves steps weights]
-
-Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped; tables and
-pictures are drawn from the runs. All of it goes to benchmarks/output/, or with --update to doc/benchmarks/
-and benchmarks/runs/. --short takes some minutes with few documents, to see that all works. --estimate tries
-each method of nips, long and arxiv for some seconds and prints how long all runs would take; --seeds says how
-many of their seeds run.
+    python benchmarks/split_merge_hdp_paper.py
 
 bars    figure 2 (a, d, g): 2000 documents of 20 bars, from eight numbers of topics, five corpora and seeds
 nips    figure 2 (b, e, h): 1392 papers, the same seconds for each method
@@ -19,33 +12,36 @@ steps   the document step against vectorized NumPy
 weights the maximization over weights of topics, by a fixed point and by L-BFGS
 
 oHDP-SM is DirectAssignmentHDP with its defaults, on the papers with OUR_PASSES; "oHDP-SM, paper" makes the
-choices of the paper (PAPER): moves that gain anything are made, and the last pass does no more than others.
-oHDP has no moves, bHDP is that with learning_method='batch', oHDP-CRF is OnlineVariationalHDP, and CGS is
-CollapsedGibbsHDP without moves. Where the model can, concentrations are learned, and but for oHDP-SM
-topic_word_prior, from the starts that are its defaults; they are written down with each score. learning_decay
-is 0.5 and learning_offset 1. Batches have 200 documents, and 2000 in the stream (the paper's have 10 000).
-Methods for batches see the first of five parts of arXiv only. Batch inference goes on until its bound has
-risen by less than BOUND_RISE while the time grew by two fifths. nips, long and arxiv have three seeds, which
-also order the stream. A run of nips or arxiv ends after SECONDS of processor time if not before: methods are
-compared by what they reach in the same time.
+choices of the paper (PAPER). oHDP has no moves, bHDP is that with learning_method='batch', oHDP-CRF is
+OnlineVariationalHDP, and CGS is CollapsedGibbsHDP without moves. Concentrations are learned where the model
+can, and but for oHDP-SM also topic_word_prior. learning_decay is 0.5 and learning_offset 1. Batches have 200
+documents, 2000 in the stream (the paper's: 10 000). Methods for batches see the first of five parts of arXiv
+only. Batch inference ends when its bound has risen by less than BOUND_RISE while the time grew by two fifths.
+A run of nips or arxiv ends after SECONDS of processor time if not before.
 
-Scores are those of document_completion: one Gibbs fold-in for all, a fifth of the words hidden of at most
-500 test documents. Times are processor time of training in a process of one thread, without scoring.
-Intervals are of 95 percent over seeds (Student's t, of differences seed by seed); a claim is confirmed or
-refuted where its interval has zero outside, and else undecided, as it is with one seed.
+Scores are document completion of at most 500 test documents. Times are processor time of training in one
+thread, without scoring. Intervals are of 95 percent over seeds (Student's t).
 """
 
-import functools
-import json
-import time
 from collections import Counter
-from contextlib import ExitStack
+from functools import partial
 from itertools import product
-from unittest import mock
 
 import numpy as np
+import scipy.sparse as sp
 from _corpora import N_TEST, load
-from _study import Pool, Study, finish, interval, new_parser, note_seeds, panels, print_estimates, styles
+from _study import (
+    Study,
+    finish,
+    interval,
+    new_parser,
+    note_seeds,
+    panels,
+    seconds_of,
+    shown,
+    styles,
+    timed_in,
+)
 from _traces import SEED, Trace, completion, trace_of, trace_of_sweeps, traced
 from scipy.optimize import minimize
 from scipy.special import digamma, expit, gammaln, logit
@@ -72,13 +68,11 @@ NIPS_DOCUMENTS = 1_500_000
 LEAST_PASSES = 100
 # Of oHDP-SM, whose last passes are others than those before.
 OUR_PASSES = 20
-ARXIV_DOCUMENTS = 490_000
 ARXIV_FILES = tuple(f"arxiv_{i}" for i in range(5))
 # Most seconds of processor time for a run.
 SECONDS = {"nips": 120, "arxiv": 200}
 # Of the notes of a run on text: a score takes some seconds.
 SELDOM = {"first": 0.5, "factor": 1.6}
-TRIAL_SECONDS = 20
 # Nats a token, of batch inference.
 BOUND_RISE = 1e-4
 LEARNED = {"topic_word_prior": "auto"}
@@ -94,41 +88,20 @@ METHODS = {
     "CGS": (hdp.CollapsedGibbsHDP, {"split_merge": False, "evaluate_every": 0}),
 }
 # Those of figure 2, and ours.
-NIPS_RUNS = (
-    ("oHDP-SM, paper", 100),
-    ("oHDP", 300),
-    ("oHDP", 1000),
-    ("oHDP-SM, paper", 300),
-    ("bHDP", 300),
-    ("CGS", 300),
-    ("oHDP-SM", 100),
-    ("oHDP-CRF", 300),
-    ("HybridHDP", 300),
-    ("bHDP", 1000),
-)
-ARXIV_RUNS = (
-    ("oHDP-SM, paper", 200),
-    ("oHDP", 300),
-    ("oHDP", 500),
-    ("oHDP-SM", 200),
-    ("oHDP-CRF", 300),
-    ("HybridHDP", 300),
-    ("bHDP", 300),
-    ("CGS", 300),
-)
-RUNS_ON_TEXT = {"nips": NIPS_RUNS, "long": (("oHDP-SM, paper", 100),), "arxiv": ARXIV_RUNS}
+SM = "oHDP-SM, paper"
+NIPS_RUNS = ((SM, 100), ("oHDP", 300), ("oHDP", 1000), (SM, 300), ("bHDP", 300))
+NIPS_RUNS += (("CGS", 300), ("oHDP-SM", 100), ("oHDP-CRF", 300), ("HybridHDP", 300), ("bHDP", 1000))
+ARXIV_RUNS = ((SM, 200), ("oHDP", 300), ("oHDP", 500), ("oHDP-SM", 200), ("oHDP-CRF", 300))
+ARXIV_RUNS += (("HybridHDP", 300), ("bHDP", 300), ("CGS", 300))
+RUNS_ON_TEXT = {"nips": NIPS_RUNS, "long": ((SM, 100),), "arxiv": ARXIV_RUNS}
 BATCH_METHODS = ("bHDP", "CGS")
 PARAMETERS = ("topic_concentration", "doc_concentration", "topic_word_prior")
 STEP_ITERATIONS = 20
 
 
-def key_of(run):
-    return json.dumps(run)
-
-
-def documents_of(corpus, short):
+def documents_of(corpus):
     train, test, _ = load(corpus)
-    return train[: 300 if short else None], test[: 50 if short else N_TEST]
+    return train, test[:N_TEST]
 
 
 def note(trace, model, test, **more):
@@ -136,13 +109,8 @@ def note(trace, model, test, **more):
     batch = isinstance(model, hdp.CollapsedGibbsHDP)
     seen = model.n_samples_seen_ * (model.n_iter_ if batch else 1)
     parameters = {name: float(value) for name in PARAMETERS if (value := getattr(model, f"{name}_", None))}
-    trace.note(
-        lambda: completion(model, test),
-        topics=int(model.n_components_),
-        documents=int(seen),
-        **parameters,
-        **more,
-    )
+    more |= {"topics": int(model.n_components_), "documents": int(seen), **parameters}
+    trace.note(lambda: completion(model, test), **more)
 
 
 def noting_bound(train):
@@ -160,18 +128,10 @@ def noting_bound(train):
 # The runs.
 
 
-def measure(run, short):
-    """One run: a row of the cache."""
-    start = time.process_time()
-    row = PARTS[run[0]](short, *run[1:])
-    return {"run": key_of(run), "seconds": round(time.process_time() - start, 2), **row}
-
-
-def measure_bars(short, method, n_components, seed):
+def measure_bars(method, n_components, seed):
     """A run on bars, and the score of the topics that they were made of."""
-    n = 300 if short else 2000
-    bars = make_bars(n + 200, size=10, doc_length=250, random_state=seed)
-    train, test = bars.data[:n], bars.data[n:]
+    bars = make_bars(2200, size=10, doc_length=250, random_state=seed)
+    train, test = bars.data[:2000], bars.data[2000:]
     kind, settings = METHODS[method]
     model = kind(n_components, **settings, random_state=seed)
     trace = trace_of(model, train, test, np.inf, first=0.005, factor=1.2)
@@ -191,101 +151,58 @@ def whole_trace(method, n_components, seed, train, test, seconds):
     return trace_of(model, train, test, seconds, noting, **rhythm)
 
 
-def measure_nips(short, method, n_components, seed, seconds=SECONDS["nips"]):
-    train, test = documents_of("nips1740", short)
-    return {"trace": whole_trace(method, n_components, seed, train, test, 10 if short else seconds)}
+def measure_nips(method, n_components, seed, seconds=SECONDS["nips"]):
+    train, test = documents_of("nips1740")
+    return {"trace": whole_trace(method, n_components, seed, train, test, seconds)}
 
 
-def measure_long(short, method, n_components, seed, seconds=np.inf):
-    return measure_nips(short, method, n_components, seed, seconds)
-
-
-def measure_arxiv(short, method, n_components, seed, seconds=SECONDS["arxiv"]):
-    _, test = documents_of(ARXIV_FILES[0], short)
-    seconds = 10 if short else seconds
+def measure_arxiv(method, n_components, seed):
+    train, test = documents_of(ARXIV_FILES[0])
     if method in BATCH_METHODS:
-        train, _ = documents_of(ARXIV_FILES[0], short)
-        return {"trace": whole_trace(method, n_components, seed, train, test, seconds)}
+        return {"trace": whole_trace(method, n_components, seed, train, test, SECONDS["arxiv"])}
     kind, settings = METHODS[method]
-    settings = {**settings, "batch_size": 100 if short else 2000, "random_state": seed}
-    order, trace = np.random.RandomState(seed), Trace(seconds, **SELDOM)
+    settings = {**settings, "batch_size": 2000, "random_state": seed}
+    order, trace = np.random.RandomState(seed), Trace(SECONDS["arxiv"], **SELDOM)
     model = kind(n_components, **settings)
     with traced(trace, test):
         for name in order.permutation(ARXIV_FILES):
-            train, _ = documents_of(name, short)
+            train, _ = documents_of(name)
             model.partial_fit(train[order.permutation(train.shape[0])])
     note(trace, model, test)
     return {"trace": trace.rows}
 
 
-def measure_bound(short, corpus, eta, moves, n_components):
+def measure_bound(corpus, eta, moves, n_components):
     """The bound of the training documents, and the score of the others."""
-    train, test = documents_of(corpus, short)
-    model = hdp.DirectAssignmentHDP(
-        n_components,
-        split_merge=moves,
-        topic_word_prior=eta,
-        max_iter=2 if short else BOUND_PASSES,
-        random_state=SEED,
-    ).fit(train)
+    train, test = documents_of(corpus)
+    settings = {"split_merge": moves, "topic_word_prior": eta, "max_iter": BOUND_PASSES, "random_state": SEED}
+    model = hdp.DirectAssignmentHDP(n_components, **settings).fit(train)
     bound = model.elbo(train) / train.sum()
     return {"bound": bound, "score": completion(model, test), "topics": int(model.n_components_)}
 
 
-def measure_moves(short, n_components, max_iter):
+def measure_moves(n_components, max_iter):
     """Processor time of training with two threads, and the share of it that moves take."""
-    train, _ = documents_of("nips1740", short)
+    train, _ = documents_of("nips1740")
     model = hdp.DirectAssignmentHDP(n_components, max_iter=max_iter, n_jobs=2, random_state=SEED)
-    with Clock(MOVING) as clock:
-        seconds, _ = seconds_of(lambda: model.fit(train))
-    return {
-        "processor": round(seconds, 2),
-        "share": round(clock.seconds / seconds, 3),
-        "passes": int(model.n_iter_),
-        "topics": int(model.n_components_),
-    }
+    with timed_in(MOVING) as spent:
+        seconds, _ = seconds_of(model.fit, train)
+    share = round(sum(map(sum, spent.values())) / seconds, 3)
+    counted = {"passes": int(model.n_iter_), "topics": int(model.n_components_)}
+    return {"processor": round(seconds, 2), "share": share, **counted}
 
 
 # What moves topics and their weights; none of it calls another.
-MOVING = (
-    *((BatchMoves, name) for name in ("merge", "propose_splits", "split")),
-    *((FinalMoves, name) for name in ("add", "make")),
-    (_direct_assignment_method, "fit_weights"),
-)
+MOVING = {
+    **{name: (BatchMoves, name) for name in ("merge", "propose_splits", "split")},
+    **{name: (FinalMoves, name) for name in ("add", "make")},
+    "fit_weights": (_direct_assignment_method, "fit_weights"),
+}
 
 
-class Clock:
-    """Adds up the processor time of some functions (place, name), as long as it is entered.
-
-    No other thread computes meanwhile but those that they use.
-    """
-
-    def __init__(self, functions):
-        self.seconds, self._functions, self._patches = 0.0, functions, ExitStack()
-
-    def __enter__(self):
-        for place, name in self._functions:
-            timed = self._timed(getattr(place, name))
-            self._patches.enter_context(mock.patch.object(place, name, timed))
-        return self
-
-    def __exit__(self, *_):
-        self._patches.close()
-
-    def _timed(self, function):
-        def run(*arguments, **keywords):
-            start = time.process_time()
-            try:
-                return function(*arguments, **keywords)
-            finally:
-                self.seconds += time.process_time() - start
-
-        return run
-
-
-def measure_steps(short, corpus, n_components):
+def measure_steps(corpus, n_components):
     """Seconds of the document step and of NumPy's for the same iterations, medians of batches."""
-    train, _ = documents_of(corpus, short)
+    train, _ = documents_of(corpus)
     model = hdp.DirectAssignmentHDP(n_components, split_merge=False, max_iter=1, random_state=SEED)
     model.fit(train[:2000])
     state, inference, times = model._state, model._method().inference, []
@@ -295,9 +212,8 @@ def measure_steps(short, corpus, n_components):
     with Workers(1) as workers:
         for first in range(0, min(1000, train.shape[0]), 200):
             batch = reader.batch(np.arange(first, min(first + 200, train.shape[0])))
-            times.append(
-                compare_steps(step, batch, topics.gather(batch.words, prior, workers), prior, workers)
-            )
+            gathered = topics.gather(batch.words, prior, workers)
+            times.append(compare_steps(step, batch, gathered, prior, workers))
     ours, dense, sparse = np.median(times, axis=0)
     return {"ours": ours, "dense": dense, "sparse": sparse}
 
@@ -317,9 +233,9 @@ def compare_steps(step, batch, topics, prior, workers):
     return seconds
 
 
-def measure_weights(short, corpus, n_components):
+def measure_weights(corpus, n_components):
     """Seconds, and bound per document that is reached, of two ways to maximize over the weights of topics."""
-    train, _ = documents_of(corpus, short)
+    train, _ = documents_of(corpus)
     model = hdp.DirectAssignmentHDP(n_components, split_merge=False, max_iter=1, random_state=SEED)
     model.fit(train[:2000])
     reader = DocumentReader(canonical_counts(train.astype(float)))
@@ -366,12 +282,6 @@ def fit_weights_by_gradient(tokens, weights, alpha, gamma, scale):
     return weights_of(found.x)[1]
 
 
-def seconds_of(function):
-    start = time.process_time()
-    result = function()
-    return time.process_time() - start, result
-
-
 def numpy_step(dense, rows, prior, lengths, sums):
     """Mean-field inference of a batch by vectorized NumPy, single precision as ours."""
     gamma = prior + lengths[:, None] / len(prior)
@@ -388,8 +298,6 @@ def dense_sums(dense, theta, rows):
 
 def sparse_sums(batch):
     """The same over the words that documents have."""
-    import scipy.sparse as sp
-
     document, word = batch.cell_document(), batch.cell_word
 
     def sums(dense, theta, rows):
@@ -403,7 +311,7 @@ def sparse_sums(batch):
 PARTS = {
     "bars": measure_bars,
     "nips": measure_nips,
-    "long": measure_long,
+    "long": partial(measure_nips, seconds=np.inf),
     "arxiv": measure_arxiv,
     "bound": measure_bound,
     "moves": measure_moves,
@@ -414,34 +322,14 @@ PARTS = {
 
 def runs_of(part):
     """What there is to measure for a part."""
-    if part == "bars":
-        for method, starts in BARS_RUNS.items():
-            yield from ((part, method, n, seed) for n, seed in product(starts, BARS_SEEDS))
-    if part in RUNS_ON_TEXT:
-        yield from ((part, *run, seed) for seed, run in product(SEEDS, RUNS_ON_TEXT[part]))
-    if part == "bound":
-        yield from (
-            (part, c, eta, *run) for c, eta, run in product(("kos", "nips1740"), (0.1, 0.02), BOUND_RUNS)
-        )
-    if part == "moves":
-        yield from ((part, 300, passes) for passes in (1, 5))
-    if part == "steps":
-        yield from ((part, corpus, n) for corpus, n in product(("arxiv_0", "nips1740"), (100, 300)))
-    if part == "weights":
-        yield from ((part, corpus, n) for corpus, n in product(("arxiv_0", "nips1740"), (100, 300)))
-
-
-def expected_seconds(run):
-    """Of processor time: of a run on text, for --estimate."""
-    return min(trial(*run[:3]), SECONDS.get(run[0], np.inf))
-
-
-@functools.cache
-def trial(part, method, n_components):
-    """What a run would take, by what its first seconds do."""
-    end = PARTS[part](False, method, n_components, SEED, seconds=TRIAL_SECONDS)["trace"][-1]
-    is_stream = part == "arxiv" and method not in BATCH_METHODS
-    return end["seconds"] * (ARXIV_DOCUMENTS if is_stream else NIPS_DOCUMENTS) / end["documents"]
+    cells = {
+        "bars": (cell for of, n in BARS_RUNS.items() for cell in product([of], n, BARS_SEEDS)),
+        "bound": ((c, eta, *run) for c, eta, run in product(("kos", "nips1740"), (0.1, 0.02), BOUND_RUNS)),
+        "moves": product([300], (1, 5)),
+        **{part: product(("arxiv_0", "nips1740"), (100, 300)) for part in ("steps", "weights")},
+        **{name: ((*run, seed) for seed, run in product(SEEDS, of)) for name, of in RUNS_ON_TEXT.items()},
+    }
+    return [(part, *cell) for cell in cells[part]]
 
 
 # Tables and pictures, from what the cache has.
@@ -449,8 +337,7 @@ def trial(part, method, n_components):
 
 def found(cache, part):
     """(run without its part, row) of the runs that are there."""
-    rows = [(run[1:], cache.rows.get(key_of(run))) for run in runs_of(part)]
-    return [(run, row) for run, row in rows if row]
+    return [(run[1:], cache.rows[run]) for run in runs_of(part) if run in cache.rows]
 
 
 def draw_figure(study):
@@ -459,11 +346,11 @@ def draw_figure(study):
     By documents, as in the paper, or by time where all methods have the same. There the first row has the
     number of topics at the start of a line, where its method has several.
     """
-    shown = [corpus for corpus in FIGURE if found(study.cache, corpus)]
-    titles = [f"{corpus}: {what}" for what in ("score", "topics", "score by topics") for corpus in shown]
-    figure, axes = panels(titles, max(len(shown), 1))
+    corpora = [corpus for corpus in FIGURE if found(study.cache, corpus)]
+    titles = [f"{corpus}: {what}" for what in ("score", "topics", "score by topics") for corpus in corpora]
+    figure, axes = panels(titles, max(len(corpora), 1))
     looks = styles(METHODS)
-    for corpus in shown:
+    for corpus in corpora:
         groups, named = {}, set()
         clock = "seconds" if corpus in SECONDS else "documents"
         for (*what, _), row in found(study.cache, corpus):
@@ -495,9 +382,8 @@ def draw_figure(study):
         across = {"xlabel": f"{clock} {'of training' if corpus in SECONDS else 'seen'}", "xscale": scale}
         axes[f"{corpus}: score"].set(**across, ylabel="nats per hidden word", ylim=(low, top))
         axes[f"{corpus}: topics"].set(**across, ylabel="topics in use", yscale="log")
-        axes[f"{corpus}: score by topics"].set(
-            xlabel="topics in use", ylabel="nats per hidden word", xscale="log", ylim=(low, top)
-        )
+        axis = axes[f"{corpus}: score by topics"]
+        axis.set(xlabel="topics in use", ylabel="nats per hidden word", xscale="log", ylim=(low, top))
     finish(figure, study.path("_paper.svg"), 7)
 
 
@@ -510,9 +396,8 @@ def common_grid(traces, clock):
 
 def on_grid(traces, name, grid, clock):
     """The values of traces (n_traces, n_places), between notes by straight lines."""
-    return np.array(
-        [np.interp(grid, [row[clock] for row in trace], [row[name] for row in trace]) for trace in traces]
-    )
+    series = ([[row[each] for row in trace] for each in (clock, name)] for trace in traces)
+    return np.array([np.interp(grid, *each) for each in series])
 
 
 FIGURE = ("bars", "nips", "long", "arxiv")
@@ -540,8 +425,7 @@ def write_ends(study, part):
     for (*what, _), row in found(study.cache, part):
         groups.setdefault(tuple(what), []).append(row["trace"][-1])
     for (method, n), ends in groups.items():
-        found_scores = interval([end["score"] for end in ends])
-        scores = ["" if np.isnan(x) else f"{x:.4f}" for x in found_scores]
+        scores = shown(interval([end["score"] for end in ends]))
         topics = [str(end["topics"]) for end in ends]
         learned = [f"{np.mean([end.get(name, np.nan) for end in ends]):.3g}" for name in PARAMETERS]
         means = [f"{np.mean([end[name] for end in ends]):.0f}" for name in ("seconds", "documents")]
@@ -550,68 +434,6 @@ def write_ends(study, part):
     head = ["method", "topics at the start (or at most)", "seeds", "score", "95 percent interval from", "to"]
     head += ["topics in use, by seed", "gamma", "alpha", "eta", "seconds", "documents seen"]
     study.write(part, head, table)
-
-
-# Claims: what should be above what, (method, topics) each, or above zero; and in which respect.
-CLAIMS = {
-    "moves lead to better predictions than more topics do": [
-        ("nips", "score", ("oHDP-SM, paper", 300), ("oHDP", 300)),
-        ("nips", "score", ("oHDP-SM, paper", 300), ("oHDP", 1000)),
-        ("nips", "score", ("oHDP-SM, paper", 100), ("oHDP", 1000)),
-        ("nips", "score", ("oHDP-SM, paper", 300), ("bHDP", 300)),
-        ("nips", "score", ("oHDP-SM, paper", 300), ("bHDP", 1000)),
-    ],
-    "with moves the model goes on improving": [
-        ("long", "late rise", ("oHDP-SM, paper", 100), None),
-        ("nips", "late rise", ("oHDP-SM, paper", 300), ("oHDP", 300)),
-        ("nips", "late rise", ("oHDP-SM, paper", 100), ("oHDP", 1000)),
-        ("arxiv", "late rise", ("oHDP-SM, paper", 200), ("oHDP", 500)),
-    ],
-    "oHDP-CRF does worse than all of these on few documents": [
-        ("nips", "score", (name, n), ("oHDP-CRF", 300)) for name, n in (("oHDP", 300), ("bHDP", 300))
-    ],
-    "collapsed Gibbs sampling does worse than all of these": [
-        ("nips", "score", (name, n), ("CGS", 300)) for name, n in (("oHDP-SM, paper", 300), ("bHDP", 300))
-    ],
-    "on a long stream moves predict better than a fixed truncation": [
-        ("arxiv", "score", ("oHDP-SM, paper", 200), ("oHDP", n)) for n in (300, 500)
-    ],
-    "a fixed truncation overfits, moves do not": [
-        ("arxiv", "end less best", ("oHDP-SM, paper", 200), ("oHDP", 500)),
-    ],
-}
-
-
-def respect(name, trace):
-    """A number of a trace: its last score, what that gained in the second half of the time, or lost since
-    the best."""
-    end = trace[-1]["score"]
-    if name == "score":
-        return end
-    if name == "end less best":
-        return end - max(row["score"] for row in trace)
-    half = trace[-1]["seconds"] / 2
-    return end - np.interp(half, [row["seconds"] for row in trace], [row["score"] for row in trace])
-
-
-def write_claims(study):
-    """Each claim with the interval of its differences and a verdict."""
-    table = []
-    for claim, trials in CLAIMS.items():
-        for corpus, name, above, below in trials:
-            rows = dict(found(study.cache, corpus))
-            numbers = {run: respect(name, row["trace"]) for run, row in rows.items()}
-            zeros = {run: 0.0 for run in numbers} if below is None else numbers
-            pairs = [((*above, seed), (*(below or above), seed)) for seed in SEEDS]
-            gaps = [numbers[one] - zeros[other] for one, other in pairs if {one, other} <= numbers.keys()]
-            if gaps:
-                mean, low, high = interval(gaps)
-                verdict = "confirmed" if low > 0 else "refuted" if high < 0 else "undecided"
-                compared = [f"{run[0]}, {run[1]}" if run else "zero" for run in (above, below)]
-                cells = ["" if np.isnan(x) else f"{x:+.4f}" for x in (mean, low, high)]
-                table.append([claim, corpus, name, *compared, len(gaps), *cells, verdict])
-    head = ["claim", "corpus", "of what", "of", "less that of", "seeds", "difference"]
-    study.write("claims", [*head, "95 percent interval from", "to", "verdict"], table)
 
 
 def write_small(study):
@@ -645,37 +467,13 @@ def write_texts(study):
     parts = [part for part in RUNS_ON_TEXT if found(study.cache, part)]
     for part in parts:
         write_ends(study, part)
-    if parts:
-        write_claims(study)
-
-
-def draw_all(study):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    draw_figure(study)
-    write_bars(study)
-    write_small(study)
-    write_texts(study)
 
 
 def main():
-    parser = new_parser(__doc__, long=True)
-    parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS))
-    parser.add_argument("--estimate", action="store_true", help="print how long runs on text take, and stop")
-    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="of runs on text")
-    arguments = parser.parse_args()
-    study = Study("split_merge_hdp", arguments)
-    if not arguments.draw_only:
-        runs = [run for part in arguments.parts for run in runs_of(part)]
-        runs = [run for run in runs if run[0] not in RUNS_ON_TEXT or run[-1] < arguments.seeds]
-        todo = [run for run in runs if key_of(run) not in study.cache]
-        if arguments.estimate:
-            print_estimates([run for run in todo if run[0] in RUNS_ON_TEXT], expected_seconds, arguments.jobs)
-            return
-        with Pool(study, arguments.jobs, len(todo)) as pool:
-            pool.measure(measure, [(run, study.short) for run in todo])
-    draw_all(study)
+    study = Study("split_merge_hdp", new_parser(__doc__, runs=True).parse_args())
+    study.measure(PARTS, [run for part in PARTS for run in runs_of(part)])
+    for write in (draw_figure, write_bars, write_small, write_texts):
+        write(study)
 
 
 if __name__ == "__main__":

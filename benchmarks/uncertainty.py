@@ -1,6 +1,6 @@
 """What draws of proportions are worth: coverage of intervals from them and from posterior means.
 
-    python benchmarks/uncertainty.py [--replicates 1000]
+    python benchmarks/uncertainty.py
 
 OnlineEMLDA with 5 topics learns from 4000 synthetic documents of about 100 words. Then, again and again, 300
 new documents, whose proportions depend on a covariate, are asked three questions:
@@ -12,13 +12,11 @@ new documents, whose proportions depend on a covariate, are asked three question
 Answers are from the true proportions, from those of `transform` in their place, and from 20 draws of
 `sample_proportions`, each analyzed alone and pooled by Rubin's rules. "Estimate" is the mean over
 replicates, as a share of what is true; so is the width of the intervals of 95 percent. "Coverage" is the
-share of these that contain what is true. Replicates are kept in parts of a hundred, so that an
-interrupted study goes on where it stopped. uncertainty.csv goes to benchmarks/output/, or with --update
-to doc/benchmarks/.
+share of these that contain what is true. Replicates are kept in parts of a hundred.
 """
 
-import time
 from functools import cache
+from itertools import product
 
 import numpy as np
 from _study import Study, new_parser
@@ -27,7 +25,7 @@ from scipy.stats import t
 
 from sktopic.lda import OnlineEMLDA
 
-N_TOPICS, N_WORDS, N_DOCUMENTS, N_DRAWS, N_AT_ONCE = 5, 200, 300, 20, 100
+N_TOPICS, N_WORDS, N_DOCUMENTS, N_DRAWS, N_AT_ONCE = 5, 200, 300, 20, 100  # and replicates
 LENGTHS = 10, 20, 50
 PRIOR = 0.3
 PULL = np.array([0.5, -0.5, 0.0, 0.0, 0.0])
@@ -106,42 +104,27 @@ def replicate(length, rng):
 
 def measure(length, part):
     """The row of a run: sums over replicates of estimate, width and coverage."""
-    start, rng = time.perf_counter(), np.random.default_rng([length, part])
+    rng = np.random.default_rng([length, part])
     truth = np.array(world()[3])[:, None]
     sums = np.zeros((len(QUESTIONS), len(ANSWERS), 3))
     for _ in range(N_AT_ONCE):
         estimate, low, high = np.moveaxis(replicate(length, rng), 2, 0)
         sums += np.stack([estimate / truth, (high - low) / truth, (low <= truth) & (truth <= high)], axis=2)
-    return {
-        "run": f"{length} {part}",
-        "sums": np.round(sums, 4).tolist(),
-        "seconds": round(time.perf_counter() - start, 1),
-    }
+    return {"sums": np.round(sums, 4).tolist()}
 
 
 def write_table(study):
     rows = []
-    for question in QUESTIONS:
-        for length in LENGTHS:
-            runs = [run for key, run in study.cache.rows.items() if key.split()[0] == str(length)]
-            means = np.mean([run["sums"] for run in runs], axis=0)[QUESTIONS.index(question)] / N_AT_ONCE
-            for answer, (estimate, width, coverage) in zip(ANSWERS, means):
-                rows.append([question, length, answer, f"{estimate:.2f}", f"{width:.2f}", f"{coverage:.3f}"])
+    for (i, question), length in product(enumerate(QUESTIONS), LENGTHS):
+        means = np.mean([run["sums"] for run in study.cache.select(words=length)], axis=0)[i] / N_AT_ONCE
+        for answer, (estimate, width, coverage) in zip(ANSWERS, means):
+            rows.append([question, length, answer, f"{estimate:.2f}", f"{width:.2f}", f"{coverage:.3f}"])
     study.write("", HEAD, rows)
 
 
 def main():
-    parser = new_parser(__doc__)
-    parser.add_argument("--replicates", type=int, default=1000)
-    arguments = parser.parse_args()
-    study = Study("uncertainty", arguments)
-    for part in range(arguments.replicates // N_AT_ONCE):
-        for length in LENGTHS:
-            if f"{length} {part}" not in study.cache:
-                run = measure(length, part)
-                study.sign()
-                study.cache.add(run)
-                print(run["run"], f"{run['seconds']:.0f} s", flush=True)
+    study = Study("uncertainty", new_parser(__doc__, runs=True).parse_args())
+    study.measure(measure, [(length, part) for part, length in product(range(10), LENGTHS)])
     write_table(study)
 
 

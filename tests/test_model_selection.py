@@ -192,7 +192,9 @@ def test_table_and_plot_show_numbers_and_references(curve):
     axes = curve.plot()
     assert axes.shape == (4,)
     labels = [text.get_text() for text in axes[0].figure.legends[0].get_texts()]
-    assert labels[:2] == ["best: 8 (the largest tried)", "one standard error: 8"] and labels[2].startswith("HybridHDP: ")
+    assert labels[:2] == ["best: 8 (the largest tried)", "one standard error: 8"] and labels[2].startswith(
+        "HybridHDP: "
+    )
     plt.close(axes[0].figure)
 
 
