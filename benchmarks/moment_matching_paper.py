@@ -424,7 +424,7 @@ def draw_text(study, lines, hdp_lines):
                 ends = CORPORA[corpus].topics[:: len(CORPORA[corpus].topics) - 1]
                 values = [[row[HDP_LINES[label]] for row in rows]] * 2
                 line(axis, ends, values, label, {**looks[label], "marker": "", "linestyle": ":"})
-    finish(figure, study.path(f"_{name}.svg"))
+    finish(figure, study.path("_text_default.svg"))
 
 
 def write_text(study):
