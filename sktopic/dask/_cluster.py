@@ -138,7 +138,7 @@ class Cluster:
             raise self._gone("the connection to the Dask scheduler was lost")
         try:
             n_threads = self.client.nthreads(callback_timeout=ANSWER)
-        except (TimeoutError, OSError, RuntimeError) as error:  # the last of connections that are being closed
+        except (TimeoutError, OSError, RuntimeError) as error:  # connections that close
             raise self._gone("the Dask scheduler does not answer") from error
         if n_threads:
             self._without_workers = None
