@@ -89,7 +89,7 @@ test-all:
 parallel: $(VENV)/.kernels $(VENV)/.extra-test $(VENV)/.extra-parallel
 	$(PYTEST) --parallel-threads 4 -m "not law and not data" $(or $(PYTEST_ARGS),$(PURE))
 
-hostile: $(VENV)/.kernels $(VENV)/.extra-test
+hostile: $(VENV)/.kernels $(VENV)/.extra-test $(VENV)/.extra-dask
 	SKTOPIC_HOSTILE_CASES=$(HOSTILE_CASES) $(PYTEST) tests/hostile $(PYTEST_ARGS)
 
 # Kernels that are built otherwise. A copy of the package is built in build/, and the tests run beside it, so
@@ -105,7 +105,7 @@ bounds: $(VENV)/.extra-test
 	cd build/$@/lib && $(PYTEST) $(or $(PYTEST_ARGS),tests/kernels tests/test_common.py)
 
 # A process that dies takes along what pytest captured: only what Python prints is captured.
-sanitize: $(VENV)/.extra-test
+sanitize: $(VENV)/.extra-test $(VENV)/.extra-dask
 	@CC=gcc; export CC; $(call watched_build,sanitize)
 	cd build/$@/lib && \
 	    LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
@@ -204,6 +204,6 @@ $(VENV)/.extra-%: $(VENV)/.package
 clean:
 	rm -rf $(VENV) $(addprefix $(VENV)-,$(VERSIONS)) build dist demo sktopic.egg-info doc/_build \
 		doc/auto_examples doc/generated doc/sg_execution_times.rst benchmarks/output \
-		.mypy_cache .pytest_cache .ruff_cache .hypothesis
+		.mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
 	rm -f $(addprefix sktopic/_kernels/,*.c *.so */*.c */*.so)
 	find . -path ./.git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +

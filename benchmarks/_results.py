@@ -27,7 +27,7 @@ def read_tables(path):
     """Rows by the name of their table: dicts of strings, without columns that are empty in all its rows."""
     tables = {}
     if path.exists():
-        with path.open(newline="") as file:
+        with path.open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
                 tables.setdefault(row.pop("table"), []).append(row)
     for name, rows in tables.items():
@@ -37,7 +37,7 @@ def read_tables(path):
 
 
 def write_tables(path, tables):
-    """Write what read_tables returns; a column stands behind the one that it follows in its table."""
+    """Write what read_tables returns. A new column follows the one before it in its table."""
     columns = []
     for first, *_ in filter(None, tables.values()):
         place = 0 if set(first) & set(columns) else len(columns)
@@ -45,7 +45,9 @@ def write_tables(path, tables):
             if column not in columns:
                 columns.insert(place, column)
             place = columns.index(column) + 1
-    with path.open("w", newline="") as file:
+    whole = path.with_suffix(".tmp")
+    with whole.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, ["table", *columns], restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows({"table": name, **row} for name, rows in tables.items() for row in rows)
+    whole.replace(path)

@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import re
-import resource
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
@@ -136,7 +135,7 @@ class Cache:
 
     def __init__(self, path):
         self._path, self._study, self.rows = path, path.name.removesuffix("_runs.jsonl"), {}
-        *lines, rest = path.read_text().split("\n") if path.exists() else [""]
+        *lines, rest = path.read_text(encoding="utf-8").split("\n") if path.exists() else [""]
         for row in map(json.loads, lines):
             self.rows[run_of(self._study, row)] = row
         self._clean = not rest  # otherwise half a line, that a killed run has left
@@ -163,11 +162,11 @@ class Cache:
         self.rows[frozen(run)] = row
         self._path.parent.mkdir(parents=True, exist_ok=True)
         if append:
-            with self._path.open("a") as file:
+            with self._path.open("a", encoding="utf-8") as file:
                 file.write(line_of(row))
         else:
             whole = self._path.with_suffix(".tmp")
-            whole.write_text("".join(map(line_of, self.rows.values())))
+            whole.write_text("".join(map(line_of, self.rows.values())), encoding="utf-8")
             whole.replace(self._path)
             self._clean = True
 
@@ -229,6 +228,8 @@ def peak_megabytes():
     if status.exists():  # getrusage would count the memory of the parent before the start
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
         return float(line.split()[1]) / 2**10
+    import resource  # which Windows does not have
+
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
@@ -298,7 +299,7 @@ def line(axis, x, values, label, style, of=spread):
 
 
 def note_seeds(axis, n):
-    """Of a line: the title says where no line of a panel has more than one seed."""
+    """Let the title of a panel say so if none of its lines has more than one seed."""
     axis.most_seeds = max(n, getattr(axis, "most_seeds", 0))
     title = axis.get_title().removesuffix(ONE_SEED)
     axis.title.set_text(title + ONE_SEED if axis.most_seeds == 1 else title)
@@ -315,7 +316,6 @@ def styles(names):
 MOST_MARKERS = 10  # of a line
 # What takes most of the space of an SVG file
 SHORTER = {
-    r"\d+\.\d{3,}": lambda number: f"{float(number[0]):.1f}".removesuffix(".0"),
     r'font-family: [^;"]*': "font-family: 'DejaVu Sans', sans-serif",
     r' transform="rotate\(-0 [^"]*"': "",
     r"\s*\n\s*": " ",
@@ -333,10 +333,15 @@ def save(figure, path):
     with plt.rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none", "path.simplify_threshold": 0.3}):
         figure.savefig(drawn, format="svg", metadata={"Date": None})
     plt.close(figure)
-    text = drawn.getvalue()
+    text = re.sub(r"<[^>]*>", with_tenths, drawn.getvalue())
     for pattern, shorter in SHORTER.items():
         text = re.sub(pattern, shorter, text)
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
+
+
+def with_tenths(tag):
+    """Coordinates need no more; texts between tags stay."""
+    return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), tag[0])
 
 
 def finish(figure, path, n_columns=5):

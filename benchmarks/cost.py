@@ -77,7 +77,7 @@ def copy_rate():
 
 
 def parts(corpus, n_topics):
-    """A row of cost_parts.csv: medians over updates."""
+    """A row of the table "parts": medians over updates."""
     X = load(corpus)[0][: N_BEFORE + 2000].astype(np.float64)
     model, words = OnlineEMLDA(n_components=n_topics, random_state=0), []
 

@@ -18,8 +18,8 @@ transform documents per second and score of transform, against scikit-learn
 gibbs     tokens swept per second by CollapsedGibbsLDA, with one shard and with two, against tomotopy and lda
           on one core
 variational  one pass of OnlineVariationalLDA against scikit-learn's, at the same number of iterations
-family    training time and score of every estimator with its defaults, and of the peers; not in peers.csv but
-          in peers_family.csv
+family    training time and score of every estimator with its defaults, and of the peers; in a table
+          of its own
 """
 
 import time

@@ -435,7 +435,7 @@ def _simulate_round(a_round, costs, cluster, rng, now):
 
 
 def plans(costs, cluster):
-    """Rows of scale_plan.csv."""
+    """Rows of the main table."""
     for n_words, n_topics, tokens, workers in product(VOCABULARIES, TOPICS, TOKENS, WORKERS):
         plan = predict(costs, cluster, n_words, n_topics, tokens, workers)
         alone = f"{tokens * costs.one_machine(n_words, n_topics) / 3600:.3g}"

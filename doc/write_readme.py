@@ -38,10 +38,11 @@ def in_markdown(section):
 
 def readme():
     """Its text, with the section as it should be."""
-    section = in_markdown(section_of((DOC / "index.rst").read_text()))
+    section = in_markdown(section_of((DOC / "index.rst").read_text(encoding="utf-8")))
     pattern = rf"(## {HEADING}\n\n).*?(\n\n## )"
-    return re.sub(pattern, lambda found: f"{found[1]}{section}{found[2]}", README.read_text(), flags=re.S)
+    text = README.read_text(encoding="utf-8")
+    return re.sub(pattern, lambda found: f"{found[1]}{section}{found[2]}", text, flags=re.S)
 
 
 if __name__ == "__main__":
-    README.write_text(readme())
+    README.write_text(readme(), encoding="utf-8")

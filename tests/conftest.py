@@ -91,9 +91,9 @@ def sparse_interface(request):
 
 @pytest.fixture
 def alone(tmp_path_factory):
-    """Run one test at a time of those that kill, fork or start processes, whatever distributes tests.
+    """Run tests that kill, fork or start processes one at a time, also in several workers.
 
-    With others of its kind beside it, such a test may wait for longer than it bears.
+    Otherwise they may time out under load.
     """
     folder = tmp_path_factory.getbasetemp()
     folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder

@@ -1,6 +1,6 @@
 """What the tests need to know of each estimator, in one place.
 
-Almost all is found out: estimators from ``sktopic.__all__``, and what they take and learn from signatures,
+Most entries are derived: estimators from ``sktopic.__all__``, and what they take and learn from signatures,
 constraints of parameters and base classes. By hand there are only variants and values that must be refused;
 `test_registry.py` says what to add here if an estimator, a parameter or a method has no entry.
 """
@@ -210,10 +210,6 @@ def bad_values(estimator, name):
     elsewhere = list(dict.fromkeys([*elsewhere, *NUMBERS.get(name, [])]))
     wrong = [value for value in elsewhere if not allows(estimator, name, value)]
     return BAD_VALUES[name] + [value for value in wrong if value is not None or None not in BAD_VALUES[name]]
-
-
-def learns(estimator, name, how="auto"):
-    return allows(estimator, name, how)
 
 
 def is_minibatch(estimator):

@@ -23,6 +23,7 @@ from .hostile.tools import outcome
 from .registry import (
     INF,
     NAN,
+    allows,
     bad_values,
     bounds_of,
     call,
@@ -34,7 +35,6 @@ from .registry import (
     is_bounded,
     is_unbounded,
     is_unsmoothed,
-    learns,
     methods_with_data,
     new,
     variants,
@@ -385,7 +385,7 @@ def test_parameters_at_their_bounds_stay_finite(estimator):
 def priors_of(estimator):
     """Its settings of priors, and the learned ones that it may have."""
     names = ("doc_topic_prior", "topic_word_prior")
-    return [{}, *({name: "auto"} for name in names if learns(estimator, name))]
+    return [{}, *({name: "auto"} for name in names if allows(estimator, name, "auto"))]
 
 
 @every_variant

@@ -24,6 +24,7 @@ from sktopic.datasets import make_lda_documents
 from .conftest import all_attributes, assert_same_state, fingerprint, fitted_state, state
 from .registry import (
     LOOPS,
+    allows,
     defaults,
     each,
     having,
@@ -32,7 +33,6 @@ from .registry import (
     is_minibatch,
     is_sampler,
     is_unbounded,
-    learns,
     methods_with_data,
     new,
     variants,
@@ -473,7 +473,7 @@ def test_fit_equals_partial_fit_of_equal_batches(estimator):
     """Also where a prior is learned, and where a batch is more than one group of documents."""
     is_shared = getattr(estimator, "prior_update", None) == "shares"
     for prior in ("auto",) if is_shared else ("auto", "auto-symmetric"):
-        if learns(estimator, "doc_topic_prior", prior):
+        if allows(estimator, "doc_topic_prior", prior):
             check_stream_of_batches(estimator, 30, 7, doc_topic_prior=prior)
     check_stream_of_batches(estimator, 1060, 1030)
 

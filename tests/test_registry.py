@@ -23,7 +23,7 @@ GIVEN = {"self", "X", "model", "model_or_components", "estimator"}
 def test_every_parameter_has_values_that_must_be_refused():
     names = {name for kind in CLASSES.values() for name in kind().get_params()}
     missing = sorted(names - BAD_VALUES.keys())
-    assert not missing, f"add values that must be refused of {missing} to _KINDS in tests/registry.py"
+    assert not missing, f"add invalid values for {missing} to _KINDS in tests/registry.py"
     assert not BAD_VALUES.keys() - names, "remove what no estimator has from _KINDS in tests/registry.py"
 
 

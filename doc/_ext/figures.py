@@ -5,12 +5,13 @@
 - ``.. results:: title`` is a table. Its content is an expression for what `select`, `pivot` or `wide` return.
 - ``.. study:: name`` links its results, and says by which script, on which machine, and when they were made.
 
-They know the functions of this module, the forms of `_formats`, NumPy as `np` and pandas as `pd`. The build
-fails where a figure is not found.
+Statements and expressions can use the functions of this module and of `_formats`, NumPy as `np` and pandas
+as `pd`. The build fails where a figure is not found.
 """
 
 import csv
 import io
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -31,7 +32,7 @@ warnings.filterwarnings("ignore", category=pd.errors.PerformanceWarning)  # tabl
 
 
 def path_and_table(name):
-    """Of "study" or "study.table"."""
+    """Return the file and the table of a name, "study" for the main table or "study.table"."""
     study, _, name = name.partition(".")
     return PUBLISHED / f"{study}.csv", name or MAIN
 
@@ -57,7 +58,7 @@ def table(name, *index):
 
 
 def cell(form, *names, **options):
-    """What a form says of some cells of a row."""
+    """Return a function of a row, which formats some of its cells."""
     return lambda row: form(*(row[name] for name in names), **options)
 
 
@@ -85,9 +86,9 @@ def select(source, columns, where=None, by=None):
 
 
 def pivot(source, leads, over, value, heads, where=None, by=None):
-    """A row for each of the leads, with a column for each of the heads: the value, where `over` is that.
+    """A row for each distinct value of the leads, and a column for each value of the column `over`.
 
-    Heads are a list, or a dict from what `over` is to a head.
+    Heads are these values in a list, or a dict from a value to its head.
     """
     (over,), heads = plain(over).values(), heads if isinstance(heads, dict) else dict(zip(heads, heads))
     cells = {}
@@ -127,7 +128,7 @@ def names_of(env):
 def shown(text, names):
     """The figure that a role shows: its text is what stands between the braces of an f-string."""
     figure = eval(f'f"""{{{text}}}"""', names)
-    if "nan" in figure:
+    if re.search(r"\b(nan|inf)\b", figure):
         raise ValueError(f"{text} is {figure}")
     return figure
 
@@ -165,6 +166,8 @@ class Results(CSVTable, SphinxDirective):
             head, body = eval("(" + "\n".join(self.content) + ")", names_of(self.env))
         except Exception as error:
             raise self.error(f"{type(error).__name__}: {error}") from error
+        if re.search(r"\b(nan|inf)\b", " ".join(str(each) for row in body for each in row)):
+            raise self.error(f"a figure is missing: {body}")
         if len(head) > 8 or not 0 < len(body) <= 25:
             raise self.error(f"{len(head)} columns and {len(body)} rows, instead of 8 and 25 at most")
         file = io.StringIO()

@@ -31,9 +31,8 @@ def figures():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_no_speed_is_typed(page):
-    text = re.sub(
-        r":figure:`.*?`|^( *)\.\. figures::\n\n(?:(?:\1   .*)?\n)+", "", (ROOT / page).read_text(), flags=re.M
-    )
+    read = r":figure:`.*?`|^( *)\.\. figures::\n\n(?:(?:\1   .*)?\n)+"
+    text = re.sub(read, "", (ROOT / page).read_text(encoding="utf-8"), flags=re.M)
     text = " ".join(text.split())
     found = [text[max(m.start() - 60, 0) : m.end()] for m in SPEED.finditer(text)]
     assert not found, f"{page} has typed speeds, which :figure: should read from doc/benchmarks/: {found}"
@@ -82,7 +81,7 @@ def test_thousands_are_written_out(figures):
 
 def test_every_estimator_is_among_those_to_choose_from_with_a_measurement(figures):
     """In the table of the page, or in what the page says of it: figures, or that there are none yet."""
-    text = (ROOT / "doc" / "guide" / "choose.rst").read_text()
+    text = (ROOT / "doc" / "guide" / "choose.rst").read_text(encoding="utf-8")
     terms = re.findall(r"^:class:`~sktopic\.\w+\.(\w+)`.*\n((?:    .*\n)+)", text, re.M)
     assert {name for name, _ in terms} == {name for name in dir(sktopic) if name.endswith(("LDA", "HDP"))}
     measured = {row["model"] for name in ("peers.family", "hdp_models") for row in figures.rows(name)}
@@ -96,22 +95,22 @@ def test_the_chart_of_estimators_is_that_of_its_script():
     assert (pictures / "choose.svg").read_text(encoding="utf-8") == draw.chart(), (
         "run doc/pictures/draw.py choose"
     )
-    page = (ROOT / "doc" / "guide" / "choose.rst").read_text()
+    page = (ROOT / "doc" / "guide" / "choose.rst").read_text(encoding="utf-8")
     for _, section, names in draw.QUESTIONS:
         text = page.partition(f".. _choose-{section}:\n")[2].partition("\n.. _")[0]
         assert all(f".{name}`" in text for name in names), section
 
 
 def test_the_front_page_has_the_snippet_of_the_readme():
-    text = (ROOT / "README.md").read_text()
-    page = (ROOT / "doc" / "index.rst").read_text()
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = (ROOT / "doc" / "index.rst").read_text(encoding="utf-8")
     of_page = re.search(r"^( *)\.\. code-block:: python\n.*\n\n((?:(?:\1 {4}.*)?\n)+)", page, re.M)[2]
     assert textwrap.dedent(of_page).strip() == re.search(r"^```python\n(.*?)\n```", text, re.M | re.S)[1]
 
 
 def test_the_front_page_promises_what_the_readme_does():
     promises, of_page = (
-        re.findall(r"^- \*\*.*(?:\n  .*)*", (ROOT / page).read_text(), re.M)
+        re.findall(r"^- \*\*.*(?:\n  .*)*", (ROOT / page).read_text(encoding="utf-8"), re.M)
         for page in ("README.md", "doc/index.rst")
     )
     without_links = [re.sub(r"[ \n]+\(:doc:`[^`]*`\)", "", promise) for promise in of_page]
@@ -122,7 +121,7 @@ def test_the_front_page_promises_what_the_readme_does():
 
 def test_the_readme_compares_libraries_with_the_figures_of_the_front_page(figures):
     written = module_at(ROOT / "doc" / "write_readme.py").readme()
-    assert written == (ROOT / "README.md").read_text(), "run make readme"
+    assert written == (ROOT / "README.md").read_text(encoding="utf-8"), "run make readme"
 
 
 def test_the_draws_take_most_of_the_time_up_to_some_hundred_topics(figures):
@@ -135,7 +134,7 @@ def test_the_draws_take_most_of_the_time_up_to_some_hundred_topics(figures):
 
 
 def test_the_page_of_platforms_says_what_each_state_means(figures):
-    page = (ROOT / "doc" / "research" / "platforms.rst").read_text()
+    page = (ROOT / "doc" / "research" / "platforms.rst").read_text(encoding="utf-8")
     for row in figures.rows("platforms"):
         assert f"**{row['state']}**" in page
         assert re.fullmatch(r"20\d\d-\d\d-\d\d", row["date"]) or row["state"] == "configured", row

@@ -217,7 +217,7 @@ class ArrayArchive:
         """
         declared, (start, size, _) = self.declared[name], self._entries[f"{name}.npy"]
         if declared.dtype != dtype_name(dtype):
-            found = ascii(declared.dtype)[1:-1]  # a file may say anything, also what cannot be printed
+            found = ascii(declared.dtype)[1:-1]  # the name may be unprintable
             raise ValueError(f"the array {name} is {found:.80}, where {dtype_name(dtype)} is needed")
         header, length = npy_header(dtype, declared.shape), math.prod(declared.shape)
         begin, needed = start + len(header), len(header) + length * dtype.itemsize

@@ -71,7 +71,7 @@ class MixtureMethod(FilterMethod):
         return changed(state, numbers=changed(numbers, gamma=gamma, lag=lag, prior=prior))
 
     def most_tokens(self, state):
-        return max(1, state.numbers.next_note - state.numbers.n_tokens)  # of a damaged state, too
+        return max(1, state.numbers.next_note - state.numbers.n_tokens)  # next_note may be damaged
 
     def absorb(self, state, tokens, alpha):
         """See FilterMethod. Note the number of topics when a note is due."""
