@@ -1,5 +1,6 @@
 """Ctrl-C is answered at once, and leaves the state of the last complete update."""
 
+import itertools
 import signal
 import sys
 import threading
@@ -56,19 +57,20 @@ def interrupted(monkeypatch, place, run, call=1, delay=None):
     """
     module, _, path = place.partition(":")
     *outer, name = path.split(".")
-    original, sent, calls, timers = resolve_name(place), [], [], []
+    original, sent, timers = resolve_name(place), [], []
+    numbers = itertools.count(1)  # of calls, also of two threads at once
 
     def fire():
         sent.append(time.process_time())
         press_ctrl_c()
 
     def wrapped(*arguments, **keywords):
-        calls.append(1)
-        if len(calls) == call and delay is not None:
+        number = next(numbers)
+        if number == call and delay is not None:
             timers.append(threading.Timer(delay, fire))
             timers[0].start()
         result = original(*arguments, **keywords)
-        if len(calls) == call and delay is None:
+        if number == call and delay is None:
             fire()
         return result
 
