@@ -88,13 +88,15 @@ class Study:
         return self.folder / f"{self.name}{rest}"
 
     def write(self, table, header, rows):
-        """Replace a table ("" is the main one) in NAME.csv, row by row: they may be measured meanwhile."""
+        """Replace a table ("" is the main one) in NAME.csv, row by row if they are measured meanwhile."""
         assert len(set(header)) == len(header), header
         tables = read_tables(self.path(".csv"))
         written = tables[table or MAIN] = []
         for row in rows:
             written.append(dict(zip(header, row, strict=True)))
-            write_tables(self.path(".csv"), tables)
+            if not isinstance(rows, list):
+                write_tables(self.path(".csv"), tables)
+        write_tables(self.path(".csv"), tables)
 
     def sign(self, detail=""):
         """Note what measures now, below the lines of what the runs in the cache were measured with."""

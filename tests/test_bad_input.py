@@ -113,6 +113,7 @@ BAD_MATRICES = {
 
 
 # One function validates the matrices of all estimators; each has to call it before it changes anything.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize(
     ("estimator", "kinds"),
@@ -214,6 +215,7 @@ EDITED = {
 }
 
 
+@pytest.mark.slow
 @every_variant
 def test_a_parameter_made_bad_after_fit_is_named_or_not_needed(estimator):
     """Kernels trust what they are given; what does not need it answers as before. Nothing is changed."""
@@ -358,6 +360,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("odd", ODD)
 @every_variant
 def test_odd_counts_are_learned(estimator, odd):
@@ -365,6 +368,7 @@ def test_odd_counts_are_learned(estimator, odd):
     check_finite(make_model(estimator, **params).fit(counts), counts)
 
 
+@pytest.mark.slow
 @every_variant
 def test_parameters_at_their_bounds_stay_finite(estimator):
     names = [name for name in estimator.get_params() if bounds_of(estimator, name)]
@@ -468,6 +472,7 @@ def test_a_huge_count_is_cheap(estimator):
     assert model.components_[:, 2].max() > 0.9
 
 
+@pytest.mark.slow
 @every_variant
 def test_a_thousand_topics_on_fifty_documents(estimator):
     counts = make_lda_documents(50, n_features=100, mean_length=30, random_state=0).data
@@ -496,6 +501,7 @@ def test_words_without_smoothing_that_training_never_saw(estimator):
     check_finite(model.partial_fit(unseen), unseen)
 
 
+@pytest.mark.slow
 @each(variants(is_unsmoothed))
 def test_topics_that_lose_all_words_do_no_harm(estimator):
     """Without smoothing and with steps of one, topics that explain nothing in a batch end up empty."""

@@ -154,6 +154,7 @@ TABLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
 @pytest.mark.filterwarnings("ignore:Precision loss")  # of intervals of equal values
 @pytest.mark.parametrize("name", TABLES)

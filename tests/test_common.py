@@ -350,6 +350,7 @@ def test_nothing_depends_on_n_jobs(estimator):
     assert_same_model(new(estimator, n_jobs=3).fit(X), fitted(estimator))
 
 
+@pytest.mark.slow
 @every_class
 def test_nothing_depends_on_the_backend(estimator):
     """Processes get what is large memory-mapped, and therefore read-only."""

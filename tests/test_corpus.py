@@ -326,6 +326,7 @@ def test_a_corpus_that_is_replaced_while_it_is_opened_is_opened_anew(path, monke
     assert open_corpus(path)[:].shape == (60, 7)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # closed by the collector
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_ctrl_c_at_any_line_leaves_the_old_corpus_or_the_new_one_alone(path, monkeypatch, overwrite):

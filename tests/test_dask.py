@@ -98,6 +98,7 @@ def every_kind(corpus):
 # In this process
 
 
+@pytest.mark.slow
 def test_documents_and_shards_of_words_leave_no_trace(corpus, expected, monkeypatch):
     for documents in every_kind(corpus).values():
         assert_same_state(state(here(X=documents)), state(expected))
@@ -105,6 +106,7 @@ def test_documents_and_shards_of_words_leave_no_trace(corpus, expected, monkeypa
     assert_same_state(state(here()), state(expected))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -309,6 +311,7 @@ def check_released(client):
     assert client.submit(sum, [1, 2], pure=False).result(timeout=PATIENCE) == 3
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_bits(client, corpus, expected, monkeypatch):
     fitted = DaskTopicModel(MODEL, **LANES).fit(blocks_of_array(X))  # on the current client
     assert_same_state(state(fitted.estimator_), state(expected))

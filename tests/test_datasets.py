@@ -50,6 +50,7 @@ def docstrings():
     return docs
 
 
+@pytest.mark.slow
 def test_docstrings_are_thousands_of_distinct_labelled_texts_of_public_prose(docstrings):
     texts, names = docstrings.data, docstrings.names
     assert len(texts) == len(names) == len(set(texts)) == len(set(names)) == len(docstrings.target) > 2000
@@ -68,6 +69,7 @@ def test_docstrings_are_thousands_of_distinct_labelled_texts_of_public_prose(doc
         assert f"{package} {sys.modules[package].__version__}" in docstrings.DESCR
 
 
+@pytest.mark.slow
 def test_docstrings_follow_the_parameters(monkeypatch, docstrings):
     """What is asked for is removed, short texts and modules that cannot be imported are passed over."""
 
@@ -130,6 +132,7 @@ def test_docstrings_do_not_depend_on_the_process(docstrings):
     assert run.stdout.strip() == eval(digest, {"hashlib": hashlib, "docs": docstrings})
 
 
+@pytest.mark.slow
 def test_docstrings_refuse(monkeypatch):
     monkeypatch.setattr(_docstrings, "_PACKAGES", ("numpy",))
     for parameters, message in (

@@ -130,6 +130,7 @@ def test_the_first_of_ordered_categories_is_the_baseline(lda):
         assert list(estimate_effect(lda, X, covariate)["covariate"].unique()) == ["(intercept)", "a", "b"]
 
 
+@pytest.mark.slow
 def test_plot_sorts_topics_by_their_effect(lda, plt):
     table = estimate_effect(lda, X, pd.DataFrame({"late": IS_LATE, "length": LENGTHS}))
     ax = plot_effects(table, "late", topics=[3, "Topic 0", 2])

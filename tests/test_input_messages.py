@@ -265,6 +265,7 @@ def test_documents_of_any_kind_are_not_taken_for_words(X):
     assert not warnings_of(OnlineEMLDA(2, max_iter=1).fit, X)
 
 
+@pytest.mark.slow
 @every_loop
 def test_embeddings_are_warned_of(estimator):
     rng = np.random.default_rng(0)

@@ -163,6 +163,7 @@ def test_other_threads_of_a_team_stop_soon():
         assert workers.map_here(abs, [(-1,), (-2,), (-3,)]) == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_merge_pass_stops_soon(monkeypatch):
     settings = {"n_components": 700, "batch_size": HUGE, "shuffle": False, "total_samples": 80}
     counts = random_counts(80, 3000, 0.05)

@@ -77,6 +77,7 @@ def test_curve_is_the_same_for_any_number_of_jobs(curve):
     assert measured(again) == measured(curve)
 
 
+@pytest.mark.slow
 def test_interrupted_curve_goes_on_from_its_file(curve, fits, tmp_path):
     references, file = [HybridHDP(6, max_iter=2)], tmp_path / "curve.jsonl"
     fits[0] = 4

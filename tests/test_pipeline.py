@@ -69,6 +69,7 @@ def make_vectorizer():
     return CountVectorizer(stop_words="english", min_df=3, max_features=1500)
 
 
+@pytest.mark.slow
 def test_counting_topics_and_a_classifier_in_a_pipeline(texts):
     """Topics tell three subpackages apart far better than chance, which is a third."""
     train, y_train, test, y_test = texts
@@ -97,6 +98,7 @@ def test_counts_in_the_place_of_texts_are_named(texts):
         perplexity(pipe, pipe[0].transform(train))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scoring",
     [None, document_completion, left_to_right, neg_perplexity_scorer],
@@ -127,6 +129,7 @@ def test_perplexity_is_refused_as_a_scorer(bars, scoring):
         search.set_params(error_score="raise").fit(bars.data)
 
 
+@pytest.mark.slow
 def test_perplexity_is_refused_by_permutation_importance_and_not_in_a_parallel_loop(bars):
     model, X = make_model().fit(bars.data), bars.data[:20].toarray()
     with pytest.raises(TypeError, match="scoring=perplexity is invalid"):

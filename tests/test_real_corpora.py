@@ -19,6 +19,7 @@ def kos(load_corpus):
     return load_corpus("kos")
 
 
+@pytest.mark.slow
 def test_two_passes_over_kos_find_distinct_topics_of_the_stated_score(kos):
     """A floor of document completion, nats per hidden word of the test documents. On average two topics share
     less than half of their probability, and most have a best word of their own."""
@@ -47,6 +48,7 @@ def kos_reference(kos):
     return [document_completion(model, kos.test) for model in models]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "settings"), MODELS, ids=str)
 def test_every_method_learns_kos(kos, kos_reference, name, settings):
     """Within 0.25 nats per hidden word of online EM, and better than one topic by 0.1."""

@@ -148,6 +148,7 @@ def memory_mapped(counts, folder):
     return sp.csr_array(tuple(arrays), shape=counts.shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [int64_of_vectorizers, unsorted_with_duplicates, memory_mapped])
 @pytest.mark.parametrize("call", ["fit", "partial_fit", "transform"])
 def test_no_second_copy_of_the_counts_is_made(form, call, large_counts, tmp_path):

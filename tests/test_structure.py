@@ -61,6 +61,7 @@ def test_chains_of_classes_are_short(estimator):
     assert len(chain) <= LONGEST_CHAIN, chain
 
 
+@pytest.mark.slow
 def test_functions_have_few_arguments():
     wide = {
         f"{file} {name}: {len(arguments)}"
@@ -79,6 +80,7 @@ def test_kernels_have_few_arguments():
     assert not wide
 
 
+@pytest.mark.slow
 def test_few_modules_go_behind_attributes():
     found = set()
     for name, tree in sources(".py").items():
@@ -88,6 +90,7 @@ def test_few_modules_go_behind_attributes():
     assert found <= BEHIND_ATTRIBUTES
 
 
+@pytest.mark.slow
 def test_classes_are_no_longer_than_a_reader_keeps_in_mind():
     long = {}
     for name, tree in sources(".py").items():

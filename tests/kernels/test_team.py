@@ -191,6 +191,7 @@ def test_no_thread_is_left_behind(closes, leaves_no_thread):
         del team
 
 
+@pytest.mark.slow
 @alone
 def test_ctrl_c_leaves_no_thread_behind(leaves_no_thread):
     def work_on(team):
