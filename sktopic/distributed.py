@@ -149,7 +149,7 @@ def local_update(
 
 
 def merge_updates(model: Model, updates: list[LaneUpdate], *, is_first_visit: bool = True) -> Model:
-    """Merge the updates of the lanes of a round into the model that they started from.
+    """Return the model after merging the updates of all lanes of a round.
 
     Parameters
     ----------

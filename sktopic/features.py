@@ -25,8 +25,8 @@ __all__ = ["align_features", "grow_vocabulary"]
 def align_features(X: Any, model: Any, *, unknown: Literal["error", "drop"] = "error") -> Any:
     """Bring the columns of a DataFrame into the order of a fitted model.
 
-    Estimators reject columns in another order than in `fit`, like all of scikit-learn. Columns that X lacks
-    are filled with zeros.
+    As in scikit-learn, estimators raise an error if columns are in another order than in `fit`. Columns that
+    X lacks are filled with zeros.
 
     Parameters
     ----------

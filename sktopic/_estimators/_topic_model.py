@@ -453,16 +453,16 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def word_topics(self, X: DocumentsLike, n_topics: int = 3) -> tuple[NDArray[np.int32], FloatingArray]:
         """Return the most probable topics of each word in each document.
 
-        All tokens of a word in a document share their topics. The probabilities depend on how `transform`
-        infers documents:
+        All tokens of the same word in a document get the same topics. The probabilities depend on how
+        `transform` infers documents:
 
         - Gibbs sampling: probability of a token's topic given the other tokens, averaged over the counted
-          sweeps and the tokens of the word. Multiplied by the counts, summed over words and added to
-          doc_topic_prior_, these probabilities are proportional to the result of `transform`.
+          sweeps and the tokens of the word. To get the result of `transform` up to a factor, multiply the
+          probabilities by the counts, sum over words, and add doc_topic_prior_.
         - Variational inference: variational distribution of a token's topic.
         - Collapsed variational inference: the same, from the final topic counts of the document.
-        - Maximum a posteriori estimation and moment matching: proportional to the proportion of the topic
-          times the probability of the word in it.
+        - Maximum a posteriori estimation and moment matching: product of topic proportion and word
+          probability, up to a factor.
 
         As in `transform`, results depend only on the model and on the document's words and counts.
 
@@ -476,9 +476,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         topics : ndarray of shape (n_entries, min(n_topics, n_components_)), int32
-            Topics of each entry of X, the most probable first. If X is in CSR format, sorted or not, row
-            ``i`` belongs to ``X.indices[i]``; otherwise to entry ``i`` of ``scipy.sparse.csr_array(X)``.
-            Entries of the same document and word have the same topics. The topics of a stored zero are -1.
+            Topics of each entry of X, the most probable first. If X is in CSR format, row ``i`` describes the
+            word ``X.indices[i]``, even if the indices are not sorted. For other formats, row ``i`` describes
+            entry ``i`` of ``scipy.sparse.csr_array(X)``. Entries of the same document and word have the same
+            topics. The topics of a stored zero are -1.
         probabilities : ndarray of the same shape
             Probabilities of these topics; 0 for a stored zero. float32 if X is float32, else float64.
 

@@ -167,8 +167,9 @@ class DaskTopicModel(BaseEstimator):
     def partial_fit(self, X: Any, y: object = None) -> Self:
         """Continue training with one pass over more documents, in order.
 
-        This trains a copy of `estimator_` with its parameters. You may set `estimator_` to a model that was
-        trained elsewhere. Checkpoints are neither read nor written.
+        This trains a copy of `estimator_`, with the parameters of `estimator_` instead of those of
+        `estimator`. You may set `estimator_` to a model that was trained elsewhere. Checkpoints are neither
+        read nor written.
 
         Parameters
         ----------

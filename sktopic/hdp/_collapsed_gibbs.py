@@ -68,9 +68,9 @@ class CollapsedGibbsHDP(SamplerEstimator):
     transform_sweeps : int, default=20
         Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     components_init : None or array-like of shape (n_components, n_features), default=None
-        Initial topics: rows of non-negative numbers, each normalized to sum to one. The initial topic of each
-        token of the first documents is drawn in proportion to the probability of its word in these topics.
-        The topics have no effect after that. If None, the initial topic of each token is drawn uniformly.
+        Initial topics: rows of non-negative numbers, each normalized to sum to one. In the first documents, a
+        token of word w starts in topic k with probability proportional to p(w|k). After that, the initial
+        topics have no effect. If None, the initial topic of each token is drawn uniformly.
     n_jobs : int or None, default=None
         Number of threads in `transform` and `score`; training uses one. If None, 1; if -1, all cores. Does
         not affect results.
@@ -129,7 +129,7 @@ class CollapsedGibbsHDP(SamplerEstimator):
       measurements.
     - `partial_fit` samples new documents given the present counts. It never moves documents of earlier calls,
       and never splits or merges their topics.
-    - The sampler is exact for integer counts up to 64. `OnlineEMLDA` describes other counts.
+    - The sampler is exact for integer counts up to 64. For other counts, see `OnlineEMLDA`.
     - There is no ``sample_weight``: repeat rows instead (see `~sktopic.lda.CollapsedGibbsLDA`).
 
     References

@@ -47,15 +47,15 @@ def _ids_left(edit, ids):
 
 @dataclass(frozen=True, eq=False)
 class CollapsedHDPState(State):
-    """Tokens and tables of topics, in columns of which some are free.
+    """Tokens and tables of topics, one column per topic. Some columns may be free.
 
     Attributes
     ----------
-    words : WordCounts, in tokens
+    words : WordCounts; one unit is one token
     tables : (n_columns,) float64, tables of each topic
     ids : (n_columns,) identities of topics; -1 in free columns
     next_id : identity of the next topic
-    lengths : (2, n_lengths) the different numbers of tokens of documents, and the number of documents of each
+    lengths : (2, n_lengths) distinct document lengths in tokens, and the number of documents of each length
     dropped_tables : number of tables of dropped topics, whose tokens stay in ``lengths``
     topic_concentration, doc_concentration : b0 and b1
     topic_word_prior : parameter of the topics' symmetric Dirichlet prior

@@ -17,9 +17,9 @@ class DocumentInference:
     """Mean-field inference of the documents of a batch, given a DirectAssignmentState.
 
     With "mean", the share of topic k in a token of word w is proportional to exp(psi(alpha beta_k + N_jk))
-    (eta + N_kw) / (V eta + N_k): topics are integrated out to order zero. The bound of moves holds for any
-    shares. With learning_method='batch', passes then never lower the bound with topics as parameters, under
-    the Dirichlet prior whose mode they are.
+    (eta + N_kw) / (V eta + N_k): topics are integrated out to order zero. The bound that moves raise is valid
+    for any shares. With "mean" and learning_method='batch', passes never lower a second bound. In
+    this bound, topics are parameters under a Dirichlet prior of eta + 1, and E[phi] is their posterior mode.
 
     Attributes
     ----------

@@ -25,12 +25,12 @@ ENOUGH = 3
 
 
 class FinalMoves:
-    """Changes of a corpus bound by moves, summed in a pass with fixed topics.
+    """Sums of the changes that moves make to the bound of a corpus, from a pass with fixed topics.
 
-    The first batch chooses the candidates: pairs of topics, and numbers of the smallest topics, without which
-    documents are inferred again. The sums are exact, so no standard error is needed. Merges of disjoint pairs
-    change the bound by the sum of their changes, and drops by the computed change. Both together would not,
-    so the better one is done. In `fit` no topic is frozen.
+    The first batch chooses the candidates: pairs of topics to merge, and numbers of smallest topics to drop
+    together. For a drop, documents are inferred again without these topics. The sums are exact, so no
+    standard error is needed. Changes by merges of disjoint pairs add up. Changes by merges and by a drop do
+    not, so `make` carries out either the merges or one drop. In `fit` no topic is frozen.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ class OnlineEMHDP(MinibatchHDPEstimator):
         Weights of the topics: doc_topic_prior_ divided by doc_concentration_, or by its own sum if that is
         larger. If they sum to less than one, the rest belongs to unused and future topics.
     topic_ids_ : ndarray of shape (n_components_,)
-        Identity of each topic, in the order of their births. A topic keeps its identity.
+        Identities of the topics, numbered in order of birth. A topic keeps its identity.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions, b pi in the paper.
     topic_concentration_, doc_concentration_ : float

@@ -67,14 +67,16 @@ def trigamma(x):
 
 
 def fit_weights(tokens, weights, alpha, gamma, scale, sample_weight=None):
-    """Return beta that maximizes the bound, by Minka's fixed point; each iteration raises it.
+    """Return the beta that maximizes the bound, by Minka's fixed point.
+
+    Each iteration raises the bound.
 
     Parameters
     ----------
     tokens : (n_documents, n_topics) expected tokens of topics in documents
     weights : (n_topics,) the start
     alpha, gamma : concentrations of documents and root
-    scale : number of corpus documents for each of these
+    scale : number of documents in the corpus for each document in ``tokens``
     sample_weight : (n_documents,) weight of each document. If None, 1.
 
     Returns

@@ -15,16 +15,16 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
     """Hierarchical Dirichlet process without truncation (VarGibbs in the literature).
 
     Topics have Dirichlet posteriors, and their weights come from sticks with Beta posteriors. Each mini-batch
-    is Gibbs sampled, and may add any number of topics. Choose this model to compare with the literature. Its
-    number of topics depends on the start, because tokens seldom leave old topics for a new one; use
-    `DirectAssignmentHDP` to estimate the number.
+    is Gibbs sampled, and may add any number of topics. Choose this model to compare with the literature. The
+    number of topics depends on the initial topics, because tokens seldom leave old topics for a new one. To
+    estimate the number, use `DirectAssignmentHDP`.
 
     Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------
     n_components : int, default=100
-        Number of topics to which the tokens of the first batch are first assigned.
+        Number of topics to which the tokens of the first batch are initially assigned.
     topic_concentration : float, default=1.0
         Concentration of the weights of topics, in [1e-12, 1e12], alpha in [1]_. Larger values give more
         topics.
@@ -85,7 +85,7 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
         Expected weights of the topics under the posteriors of the sticks. If they sum to less than one, the
         rest belongs to unused and future topics.
     topic_ids_ : ndarray of shape (n_components_,)
-        Identity of each topic, in the order of their births. A topic keeps its identity until it has less
+        Identities of the topics, numbered in order of birth. A topic keeps its identity until it has less
         than one expected token in the corpus and is removed.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions: doc_concentration_ * topic_weights_.
@@ -118,16 +118,16 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
 
     Notes
     -----
-    - A batch is sampled as one chain, with its own tokens in the topics (locally collapsed). With one batch
-      and one pass, this is direct assignment sampling of the exact posterior. Topics without tokens at the
-      end of a batch are not counted.
+    - A batch is sampled as one chain, and the topics include its tokens (locally collapsed). With one batch
+      and one pass, this is direct assignment sampling of the exact posterior. New topics without tokens at
+      the end of a batch are discarded.
     - Sampling uses one thread; n_jobs is for `transform` and `score`.
     - Departure from the paper: while a batch is sampled, the tables of the corpus are scaled down to the size
-      of the batch. A new topic then has a share of about topic_concentration / (topic_concentration + tables
-      of a batch). Without scaling, births would stop after the first batch. Most births occur in the first
-      pass.
-    - The density of a stick Beta(a, b) has the exponent b - 1, which the paper prints as b - alpha. New
-      topics of a batch follow the distribution of weights without truncation.
+      of the batch. The weight left for new topics is then about topic_concentration / (topic_concentration +
+      tables of a batch). Without scaling, births would stop after the first batch. Most births occur in the
+      first pass.
+    - The density of a stick Beta(a, b) has the exponent b - 1, which the paper prints as b - alpha. The
+      weights of new topics in a batch are drawn from the distribution without truncation.
     - There is no ``sample_weight``: repeat rows instead (see `~sktopic.lda.CollapsedGibbsLDA`).
 
     References

@@ -298,17 +298,17 @@ def products(x):
 def divide(topics, k, weight, column, rho, key):
     """Return the Split of topic k, or None if the batch lacks it.
 
-    The column after the update is divided word by word, including earlier tokens of the corpus, as the means
-    of the parts would share a token of the word.
+    The expected tokens after the update, including those of earlier batches, are divided word by word. Each
+    part gets the probability that a token of the word belongs to it, given the means of the parts.
 
     Parameters
     ----------
     topics : BatchTopics, before the update by the batch
     k : number of the topic
-    weight : of the topic after the update
-    column : (n_features,) its expected tokens before it
+    weight : weight of the topic after the update
+    column : (n_features,) expected tokens of the topic before the update
     rho : step size of the update
-    key : of the random numbers for the topic
+    key : key of the random numbers for the topic
     """
     batch, alpha, eta = topics.batch, topics.concentration, topics.topic_word_prior
     cells, n = topics.cells(k), batch.n_documents

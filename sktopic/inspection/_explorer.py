@@ -166,9 +166,9 @@ def explore(
     n_characters : int, default=3000
         Maximum number of characters shown of each text.
     word_of : function of str that returns str, default=None
-        Function that maps a word in a text to its name in feature_names, such as a stemmer. If None, a
-        pipeline that begins with a vectorizer marks the tokens of the vectorizer. Other models mark the words
-        that, as written or in lower case, are in feature_names.
+        Function that maps a word in a text to its name in feature_names, such as a stemmer. If None and a
+        pipeline begins with a vectorizer, the page marks the tokens of this vectorizer. Otherwise, it marks
+        words that occur in feature_names, as written or in lower case.
 
     Returns
     -------
@@ -188,22 +188,23 @@ def explore(
 
     Notes
     -----
-    - The page opens on the topic with the highest coherence, NPMI of ten words over X. Topics of less than
-      half the average size are left out. If the vocabulary has one word, it opens on the largest topic.
+    - The page opens on the topic with the highest coherence (NPMI of its ten most probable words over X).
+      Only topics of at least half the average size are considered. If the vocabulary has one word, the page
+      opens on the largest topic.
     - The name of a topic is the one given by `name_topics`, or else its three most relevant words. Labels on
       the map are left out if they would cover a circle or another label. Point at a circle to see its name.
-    - No words are marked if the model has no names of words, if a vectorizer counts runs of characters, or if
-      no counted word is found in the texts. The page then shows the reason.
+    - No words are marked if the vocabulary is unknown, a vectorizer counts character n-grams, or the texts
+      contain no counted word. The page then shows the reason.
     - The relevance of word w in topic k is lambda log p(w|k) + (1 - lambda) log(p(w|k) / p(w)). p(w) is the
-      mean of the topics, weighted by their shares of tokens. A slider sets lambda.
+      mean of p(w|k) over topics, weighted by their shares of tokens. A slider sets lambda.
     - The map approximates the Hellinger distances of `topic_similarity` by metric multidimensional scaling.
       It starts from the classical solution; overlapping circles are then pushed apart.
-    - A word in a document is most probably of the topic with the largest product of topic proportion and
-      word probability.
-    - The page holds up to n_documents documents per topic, 20,000 searchable words with up to three topics
-      each, and 60 groups with most tokens. Without texts, it holds the 45 to 300 most frequent words of a
-      document (fewer beyond 1000 documents). The size for 100 topics, 20,000 words and 1000 documents is
-      1.5 MB without texts and 3.5 MB with texts.
+    - The most probable topic of a word in a document has the largest product of topic proportion and word
+      probability.
+    - The page holds up to n_documents documents per topic and the 60 groups with the most tokens. The search
+      covers 20,000 words with up to three topics each. Without texts, the page holds the most frequent words
+      of each document: 300 for up to 150 documents, 45 for 1000, and at least 20. The size for 100 topics,
+      20,000 words and 1000 documents is 1.5 MB without texts and 3.5 MB with texts.
 
     References
     ----------

@@ -28,7 +28,7 @@ NOT_FOUND = "Words are not marked: none of the counted words was found in these 
 
 
 def text_marker(model, X, feature_names, word_of, end):
-    """Return how to find the counted words in texts.
+    """Return a function that finds the counted words in texts.
 
     Parameters
     ----------
@@ -37,20 +37,20 @@ def text_marker(model, X, feature_names, word_of, end):
     feature_names : ndarray of str of shape (n_features,) or None
         Words of the columns; None if they are unknown.
     word_of : function or None
-        Function that maps a word in a text to its name. If None, the first step of a pipeline does so if it
-        is a vectorizer.
+        Function that maps a word in a text to its name. If None and a pipeline begins with a vectorizer, the
+        tokens of this vectorizer are found. Otherwise, `str.lower`.
     end : int
-        Number of characters of a text in which words may begin.
+        Number of characters at the beginning of a text. Only words that begin there are found.
 
     Returns
     -------
     find : function or None
-        Function of a text and a container of words that yields (start, end, word), from left to right. None
-        if words cannot be found.
+        ``find(text, words)`` yields (start, end, word) for these words in a text, from left to right. None if
+        words cannot be located.
     spelled : ndarray of str of shape (n_features,)
         Words as `find` spells them; None if they are unknown.
     reason : str
-        Reason why no words are marked, if none are found.
+        Reason to show if `find` is None or finds no words.
     """
     if feature_names is None:
         return None, None, NO_NAMES

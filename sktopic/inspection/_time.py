@@ -58,8 +58,8 @@ def topics_over_time(
         reads, or integers such as years.
     freq : str or pandas DateOffset, default=None
         Length of a period in pandas notation: "YS" (years), "10YS", "QS", "MS" (months), "W", "D". Periods
-        are named by the date that pandas assigns, with an S the first day. Integers are then years. If
-        None, each distinct date is a period.
+        are named by the date that pandas assigns, which is the first day if freq ends in S. If freq is given,
+        integers in `dates` are read as years. If None, each distinct date is a period.
     confidence_level : float, default=0.95
         Coverage of the intervals.
 
@@ -101,9 +101,10 @@ def topics_over_time(
       cover variation between documents; topics and proportions are treated as known.
     - With few documents, intervals are too short if a topic fills some documents and is absent from the
       others. In simulations with 30 documents of unequal length, intervals of level 0.95 contained the true
-      share in 91 to 95 of 100 cases with symmetric Dirichlet proportions. With a mean proportion of 0.02 and
-      nearly all tokens of the topic in a fiftieth of the documents, they did so in 70 to 77.
-    - The prior shrinks the proportions of short documents, and so their shares.
+      share in 91 to 95 of 100 cases with symmetric Dirichlet proportions. If 2% of documents held nearly all
+      tokens of a topic with mean proportion 0.02, the intervals contained its share in 70 to 77 cases.
+    - In short documents, the prior pulls proportions toward its mean. The shares of periods with short
+      documents move in the same direction.
 
     References
     ----------

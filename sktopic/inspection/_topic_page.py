@@ -21,7 +21,7 @@ BAR_PART, LONGEST_PART, BARS_PART = 0.7, 0.95, 0.2
 
 
 def draw_topics(fig, words, weights, titles, n_columns, *, parse_math, resize):
-    """Draw panels with the words of topics and bars into a figure.
+    """Draw one panel per topic, with its words and their bars, into a figure.
 
     Parameters
     ----------

@@ -49,7 +49,8 @@ def topic_table(
     Parameters
     ----------
     model : fitted estimator or array-like of shape (n_components, n_features)
-        As in `top_words`. With X, an estimator with ``transform``, or a pipeline or search that ends in one.
+        As in `top_words`. If X is given, it must be an estimator with ``transform``, or a pipeline or search
+        that ends in one.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features), default=None
         Word counts (or pipeline input) that determine the sizes of topics, usually the training documents.
         Documents without words are left out. If None, the table lacks the columns that need X.
@@ -60,7 +61,8 @@ def topic_table(
     n_documents : int, default=3
         Number of typical documents per topic, at most the number of documents with words.
     relevance_weight : float, default=0.6
-        Weight of the probability of a word in its relevance, from 0 to 1. At 1, the order is that of "words".
+        Weight of the probability of a word in its relevance, from 0 to 1. If 1, words are ordered by
+        probability.
     frex_weight : float, default=0.5
         Weight of frequency in FREX, from 0 to 1. The rest is the weight of exclusivity.
 
@@ -81,8 +83,8 @@ def topic_table(
         - typical_documents: rows of X with the largest proportions of the topic, separated by commas. Needs
           X.
 
-        Entries are numbers and strings, also in files of ``to_csv``. `top_words` and `top_documents` return
-        arrays.
+        Each entry is a number or a string, so ``to_csv`` saves the whole table. To get words and documents as
+        arrays, use `top_words` and `top_documents`.
 
     Raises
     ------
@@ -98,7 +100,7 @@ def topic_table(
 
     Notes
     -----
-    With phi_kw the probability of word w in topic k and lambda the `relevance_weight`, the relevance is
+    Let phi_kw be the probability of word w in topic k and lambda the `relevance_weight`. The relevance is
 
         lambda log phi_kw + (1 - lambda) log(phi_kw / p_w)   where p_w = sum_k share_k phi_kw.
 

@@ -44,8 +44,8 @@ class CollapsedGibbsLDA(SamplerEstimator):
     max_iter : int, default=200
         Number of sweeps over the documents in each call of `fit` or `partial_fit`.
     n_draws : int, default=10
-        Number of last posterior draws whose topic counts are averaged, `thinning` sweeps apart. Fewer if
-        `max_iter` is too small.
+        Number of posterior draws whose topic counts are averaged. They are `thinning` sweeps apart, and the
+        last sweep gives the last draw. There are fewer if `max_iter` is too small.
     thinning : int, default=5
         Number of sweeps between two averaged draws.
     prior_interval : int, default=10
@@ -61,9 +61,9 @@ class CollapsedGibbsLDA(SamplerEstimator):
     transform_sweeps : int, default=6
         Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     components_init : None or array-like of shape (n_components, n_features), default=None
-        Initial topics: rows of non-negative numbers, each normalized to sum to one. The initial topic of each
-        token of the first documents is drawn in proportion to the probability of its word in these topics.
-        The topics have no effect after that. If None, the initial topic of each token is drawn uniformly.
+        Initial topics: rows of non-negative numbers, each normalized to sum to one. In the first documents, a
+        token of word w starts in topic k with probability proportional to p(w|k). After that, the initial
+        topics have no effect. If None, the initial topic of each token is drawn uniformly.
     n_jobs : int or None, default=None
         Number of threads, at most n_shards in training. If None, 1; if -1, all cores. Does not affect
         results.
@@ -111,11 +111,13 @@ class CollapsedGibbsLDA(SamplerEstimator):
     to three times that while draws are averaged), and about 50 bytes for each token of a call.
 
     - `partial_fit` sweeps new documents against the present counts and never moves earlier documents. A
-      learned prior uses the sufficient statistics of all calls that learned it.
-    - With a matrix as topic_word_prior, sweeps of the first call end with Metropolis-Hastings steps that
-      exchange whole topics and their learned doc_topic_prior. They keep the stationary distribution.
+      learned doc_topic_prior uses the documents of all calls in which it was learned. A learned
+      topic_word_prior uses all counts.
+    - With a matrix as topic_word_prior, sweeps of the first call may end with Metropolis-Hastings steps.
+      These steps exchange whole topics with their learned doc_topic_prior. They preserve the stationary
+      distribution.
     - There is no ``sample_weight``, because each copy of a document has its own topics. Repeat rows instead.
-    - The sampler is exact for integer counts up to 64. `OnlineEMLDA` describes other counts.
+    - The sampler is exact for integer counts up to 64. For other counts, see `OnlineEMLDA`.
 
     References
     ----------

@@ -60,7 +60,7 @@ class CollapsedState(State):
 
     Attributes
     ----------
-    words : WordCounts, in tokens
+    words : WordCounts; one unit is one token
     prior : TopicWordPrior
     doc_topic_prior : (n_topics,)
     gains : (n_topics + 1,) sums of Minka's fixed point for doc_topic_prior over the documents of calls that

@@ -149,10 +149,11 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
 
     - The m tokens of a word in a document are updated together: one step stands for m steps of equal size
       (clumping).
-    - A batch is weighted by total_samples times the mean length of the documents seen, divided by its tokens.
-      Batches without words do not enter this mean.
-    - Departure from the paper: the expected counts of a batch are taken after the passes, with the final
-      counts of each document, instead of during one more pass.
+    - The counts of a batch are scaled to the corpus by the factor total_samples * mean_length / n_tokens.
+      Here, n_tokens is the number of tokens in the batch, and mean_length is the mean length of the documents
+      seen. Batches without words do not enter this mean.
+    - Departure from the paper: after the passes, the expected counts of a batch are computed from the final
+      topic counts of each document. The paper accumulates them during one more pass.
 
     References
     ----------

@@ -20,9 +20,9 @@ class HybridLDA(MinibatchLDAEstimator):
 
     Topics have Dirichlet posteriors, which mini-batches move along a natural gradient as in
     `OnlineVariationalLDA`. Inside a document, the topics of tokens are sampled (VarGibbs or Online-CGS in the
-    literature). A token therefore costs only the topics in its document, and an update changes only the
-    sampled entries. Choose this model if you need Dirichlet posteriors of the topics at the cost of Gibbs
-    sampling.
+    literature). Sampling a token therefore visits only the topics in its document, and an update changes only
+    the sampled entries. Choose this model if you need Dirichlet posteriors of the topics and the speed of
+    Gibbs sampling.
 
     Read more on the guide page "Latent Dirichlet allocation".
 
@@ -33,8 +33,8 @@ class HybridLDA(MinibatchLDAEstimator):
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
-        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update
-        from the value for None, which weighs as much as ten batches.
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update.
+        It starts from the value for None, which has the weight of ten batches.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
         Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None,
         ``min(0.3, 30 / n_components)``: sampled counts vary more than expected counts and need a larger
@@ -117,7 +117,7 @@ class HybridLDA(MinibatchLDAEstimator):
 
     See Also
     --------
-    OnlineEMLDA : Maximum likelihood topics; counts conditional probabilities instead of draws.
+    OnlineEMLDA : Maximum likelihood topics from conditional probabilities instead of draws.
     OnlineVariationalLDA : Mean-field inference inside documents.
 
     Notes

@@ -19,14 +19,14 @@ class LDAState(MinibatchState):
     word_prior : TopicWordPrior
     prior_rule : str or None
         Rule that learns doc_topic_prior (see DocPrior). None if it is fixed.
-    prior_averages : ndarray of shape (n_topics,), with the rule 'gamma' (n_topics + 1,)
+    prior_averages : ndarray of shape (n_topics,), or (n_topics + 1,) if the rule is 'gamma'
         Averages that doc_topic_prior is learned from.
     n_prior_updates : int
         Number of updates that learned doc_topic_prior.
     n_tokens_seen : float
         Number of tokens seen, by weight, including later passes.
     n_lengths_seen : float
-        Number of documents of these tokens, by weight, without batches that have no words.
+        Number of documents in batches with words, by weight, including later passes.
     """
 
     doc_topic_prior: np.ndarray = array(np.float64, "topics")

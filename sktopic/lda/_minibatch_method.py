@@ -48,14 +48,15 @@ class MinibatchLDA:
     rule : update of the statistics by the expected counts of a batch (see _statistics_updates.py)
     steps : step size, a function of the number of the update and of whether it is in the first pass
     doc_prior, word_prior : DocPrior, WordPrior
-    view : `probabilities` or `geometric`, the view of topics for documents (see _word_count_views.py)
-    smoothed : whether reported topics are means given the statistics and word_prior. If not, the statistics
-        are a draw of the topics, up to a factor.
+    view : function that returns the topics for the document step: `probabilities` or `geometric` (see
+        _word_count_views.py)
+    smoothed : whether word_prior is added to the statistics when topics are computed. If not, the statistics
+        are proportional to sampled topics.
     components_init : initial topics (n_given, n_features), or None; other topics are random
     averaged : whether topics are averaged over updates
-    leaning : share of a random topic that goes to the words which its prior favors
-    iterations : None, or a function of batch, keys and whether prior statistics are wanted. Its result is
-        iterated with provisional updates of the topics (see _boosting.py).
+    leaning : maximum share, in a random initial topic, of the words that its prior favors
+    iterations : None, or a function of batch, keys and whether prior statistics are wanted. It returns
+        iterations of the document step. Topics are provisionally updated between them (see _boosting.py).
     keeps_places : whether topics keep their numbers. If so, none are exchanged.
     """
 

@@ -66,7 +66,8 @@ class NumberPosterior(State):
     Attributes
     ----------
     gamma, lag : ndarray of shape (n_topics,)
-        The probabilities of 1 to n_topics topics, each with a separate exponent (see _numbers).
+        ``gamma * 2 ** (-LAG * lag)`` is proportional to the probabilities of 1 to n_topics topics (see
+        _numbers).
     prior : ndarray of shape (n_topics,)
         The probabilities before the first token.
     n_tokens : int
@@ -74,7 +75,7 @@ class NumberPosterior(State):
     next_note : int
         The value of n_tokens at which the trace gets its next entry.
     tokens_trace, topics_trace : ndarray of shape (n_notes,)
-        Total weight of the tokens seen, and the most probable number of topics, at each note.
+        Total weight of the tokens seen, and the most probable number of topics, at each entry of the trace.
     """
 
     gamma: np.ndarray = array(np.float64, "topics")

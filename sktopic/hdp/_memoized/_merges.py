@@ -70,12 +70,13 @@ class TrackedMerges:
 
 
 class PairSizes:
-    """The topics of a MemoizedCorpus in arrays by topic, to compare pairs of topics.
+    """Arrays that describe the topics of a MemoizedCorpus, to compare pairs of topics.
 
     Attributes
     ----------
-    tokens, totals : (n_topics, n_features), and their sums
-    documents : (n_topics, n_documents) CSR of tokens, without the weights of documents
+    tokens : (n_topics, n_features)
+    totals : (n_topics,) sums of tokens over words
+    documents : (n_topics, n_documents) CSR of tokens, not multiplied by sample_weight
     sample_weight : (n_documents,)
     prior : (n_topics,) alpha * beta
     eta : parameter of the topics' prior

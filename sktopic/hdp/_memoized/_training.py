@@ -110,10 +110,10 @@ class MemoizedTraining:
 
     Attributes
     ----------
-    corpus : MemoizedCorpus, which visits and moves change
+    corpus : MemoizedCorpus, changed by visits and moves
     first, next : numbers of the first batch of the call, and of the next (None between passes)
     made : list of tuples (kind, topic, other, gain), the moves after the last pass
-    kept : the best MemoizedCorpus so far; ``corpus`` may be on trial
+    kept : the best MemoizedCorpus so far. During a trial of splits, only ``corpus`` contains them.
     bound : bound of ``kept``
     """
 
