@@ -290,7 +290,7 @@ def test_what_cannot_be_marked_is_said():
     lda = OnlineEMLDA(n_components=2, max_iter=1, random_state=0)
     pipe = make_pipeline(CountVectorizer(analyzer="char_wb", ngram_range=(2, 3)), lda).fit(texts)
     marked, reason = marked_words(explore(pipe, texts, texts=texts))
-    assert marked == [[], []] and "runs of characters (analyzer='char_wb')" in reason
+    assert marked == [[], []] and "character n-grams (analyzer='char_wb')" in reason
     pipe = make_pipeline(CountVectorizer(token_pattern=r"[^,]+"), lda).fit(["new york,old york", "york"])
     phrases = ["new york", "old york"]
     marked, reason = marked_words(explore(pipe, phrases, texts=phrases))

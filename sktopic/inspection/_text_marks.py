@@ -18,7 +18,7 @@ _PIECE = re.compile(rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+|[^\w\s]")
 _CHUNK = re.compile(r"\S+")
 _RUN = re.compile(r"\w+")
 
-OVERLAP = "Words are not marked: the vectorizer counts runs of characters (analyzer={!r}), which overlap."
+OVERLAP = "Words are not marked: the vectorizer counts character n-grams (analyzer={!r}), which overlap."
 ACROSS_SPACES = (
     "Words are not marked: the vectorizer finds no words in these texts, or only words that depend on text "
     "beyond a space (see its preprocessor and token_pattern)."
