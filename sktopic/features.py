@@ -25,8 +25,8 @@ __all__ = ["align_features", "grow_vocabulary"]
 def align_features(X: Any, model: Any, *, unknown: Literal["error", "drop"] = "error") -> Any:
     """Bring the columns of a DataFrame into the order of a fitted model.
 
-    As in scikit-learn, estimators raise an error if columns are in another order than in `fit`. Columns that
-    X lacks are filled with zeros.
+    Columns that X lacks are filled with zeros. As in scikit-learn, estimators themselves raise an error if
+    columns are in another order than in `fit`.
 
     Parameters
     ----------
@@ -94,18 +94,17 @@ def grow_vocabulary(
 ) -> NDArray[np.object_]:
     """Add the new words of texts to a CountVectorizer and its topic model.
 
-    New words get columns after the known words, and the model gets the names of all words. Nothing else of
+    New words get columns after the known words, and the model gets the names of all words. Nothing else in
     the model changes, so train it on the texts afterwards. After an error, both steps are unchanged.
 
     Parameters
     ----------
     pipeline : Pipeline of a CountVectorizer and a topic model, both fitted
-        Its steps are changed in place. Steps with their own names can be passed as
-        ``make_pipeline(vectorizer, model)``.
+        Its steps are changed in place. Separate steps can be passed as ``make_pipeline(vectorizer, model)``.
     texts : iterable of str
         The texts, or other documents that the vectorizer takes. Read once.
     min_df : int, float in (0, 1] or None, default=None
-        Number of texts, or their share if float, that must have a new word. If None, ``min_df`` of the
+        Minimum number (share if float) of texts that contain a new word. If None, ``min_df`` of the
         vectorizer.
 
     Returns
@@ -134,7 +133,8 @@ def grow_vocabulary(
     -----
     - The analyzer, the stop words and ``max_df`` of the vectorizer apply to the new texts. So a word that
       ``max_df`` excluded before stays out if it is as frequent in the new texts.
-    - Parameters do not change. `fit` and `sklearn.base.clone` start again, also with a fixed ``vocabulary``.
+    - Parameters, even a fixed ``vocabulary``, do not change: `fit` and `sklearn.base.clone` do not keep the
+      new words.
 
     Examples
     --------

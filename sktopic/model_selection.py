@@ -110,7 +110,7 @@ class TopicNumberCurve:
     def one_standard_error(self) -> int:
         """The smallest number of topics whose score is within one standard error of the best.
 
-        Standard errors are of score differences within each fold, so the difficulty of a fold does not
+        Standard errors are computed from score differences within folds, so the difficulty of a fold does not
         matter.
         """
         within = [-difference <= error for difference, error in map(self._difference, self.models)]
@@ -165,7 +165,7 @@ class TopicNumberCurve:
         Returns
         -------
         axes : ndarray of matplotlib Axes of shape (4,)
-            Those of score, coherence, stability and time.
+            Panels of score, coherence, stability and time.
 
         Raises
         ------
@@ -277,7 +277,7 @@ def topic_number_curve(
         Number of words per topic in coherence and stability, >= 2.
     results_file : str or path-like, default=None
         File to which the result of each finished fit is appended as a line of JSON. A call with the same X
-        and parameters reads the results from the file and computes only the others. If None, results are
+        and parameters reads the stored results and computes only the missing ones. If None, results are
         not kept.
     n_jobs : int or None, default=None
         Number of parallel fits, as in scikit-learn. It affects only the measured times.

@@ -27,7 +27,7 @@ def document_components(
     share: float = 0.1,
     random_state: int | np.random.RandomState | None = None,
 ) -> FloatArray:
-    """Return initial topics, each of which leans towards one document.
+    """Return initial topics, each of which leans toward one document.
 
     Use them as ``components_init`` of a mini-batch method. Random topics are all nearly alike. With
     `OnlineVariationalLDA`, topics that get few tokens in the first batches get none later, so many topics
@@ -47,7 +47,7 @@ def document_components(
     Returns
     -------
     components : ndarray of shape (n_components, n_features)
-        Rows sum to one. Documents are drawn without replacement if there are enough with words.
+        Rows sum to one. Documents are drawn without replacement if enough documents have words.
 
     Raises
     ------
@@ -94,15 +94,15 @@ def seed_prior(
 
     Use it as ``topic_word_prior`` of `OnlineEMLDA`, `OnlineVariationalLDA`, `StreamingVariationalLDA`,
     `HybridLDA` or `CollapsedGibbsLDA`. A prior acts during all of training, so seeds do not wash out as
-    initial topics would. Mini-batch methods also start from topics that lean towards the prior.
+    initial topics would. Mini-batch methods also start from topics that lean toward the prior.
 
     Read more on the guide page "Seed words".
 
     Parameters
     ----------
     groups : mapping of names or topics to words
-        Groups of words. Each key is a name or the number of a topic. Named groups take the lowest topics that
-        are not keys, in the order of the mapping. A word may be in several groups.
+        Groups of words. Each key is a name or the number of a topic. Named groups take the lowest topic
+        numbers that are not keys, in the order of the mapping. A word may be in several groups.
     feature_names : sequence of str
         Words of the columns, such as ``vectorizer.get_feature_names_out()``.
     n_components : int

@@ -49,8 +49,8 @@ class DaskTopicModel(BaseEstimator):
     n_lanes : int from 1 to 4096, default=8
         Number of lanes. Choose at least the number of threads of the cluster.
     merge_every : int or "auto", default="auto"
-        Number of mini-batches per lane between merges. "auto" starts with few, while topics form, and then
-        increases the number.
+        Number of mini-batches per lane between merges. "auto" starts with a small number and increases
+        it during training.
     checkpoint : str, path-like or None, default=None
         Folder or fsspec address, such as ``"s3://bucket/folder"``, for checkpoints. All workers and this
         process must have access to it.

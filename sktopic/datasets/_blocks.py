@@ -22,7 +22,7 @@ def iter_counts(vectorizer: Any, texts: Iterable[Any], *, block_size: int = BLOC
 
     Parameters
     ----------
-    vectorizer : CountVectorizer, fitted, or another object whose `transform` turns texts into counts
+    vectorizer : fitted CountVectorizer, or another object whose `transform` turns texts into counts
         A HashingVectorizer needs ``alternate_sign=False, norm=None``.
     texts : iterable of str
         Texts, read lazily.

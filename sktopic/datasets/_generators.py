@@ -55,7 +55,7 @@ def make_bars(
         data : csr_matrix or csr_array of shape (n_samples, size**2), dtype int32
             Word counts; a csr_array if scikit-learn has ``sparse_interface="sparray"``.
         components : ndarray of shape (2 * size, size**2)
-            Topic-word probabilities, rows from top to bottom, then columns from left to right.
+            Topic-word probabilities: grid rows from top to bottom, then grid columns from left to right.
         doc_topic_prior : ndarray of shape (2 * size,)
             Prior of each topic.
         doc_topic_distr : ndarray of shape (n_samples, 2 * size)

@@ -88,7 +88,7 @@ def read_uci(docword: File, vocab: File | None = None) -> CountsAndWords:
     - 2**24 words;
     - 10,000,000 documents without entries: D may exceed NNZ by at most this number;
     - 1000 bytes per line and 2**28 bytes per vocabulary;
-    - empty lines: 1000 more than entries.
+    - 1000 more empty lines than entries.
 
     Examples
     --------

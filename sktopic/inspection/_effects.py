@@ -64,8 +64,8 @@ def estimate_effect(
         Word counts, or the input of the pipeline.
     covariates : DataFrame or array-like of shape (n_documents,) or (n_documents, n_covariates)
         One row per document. Numbers and booleans are used directly. A column of strings or categories
-        becomes one indicator per category except the first, the baseline. Strings are in alphabetical order,
-        and ``pandas.Categorical(column, categories)`` sets another. An intercept is added.
+        becomes one indicator per category except the first, the baseline. Strings are ordered alphabetically.
+        ``pandas.Categorical(column, categories)`` sets another order. An intercept is added.
     n_samples : int, default=20
         Number of draws per document, at least 2.
     confidence_level : float, default=0.95

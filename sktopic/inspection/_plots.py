@@ -75,7 +75,7 @@ def plot_topics(
     ImportError
         If matplotlib is not installed: ``pip install sktopic[plot]``.
     TypeError, ValueError
-        If a topic is unknown, or titles are not one per plotted topic.
+        If a topic is unknown, or the number of titles is wrong.
 
     Examples
     --------

@@ -39,8 +39,8 @@ def topic_similarity(
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
         As in `top_words`.
     metric : {'cosine', 'hellinger', 'average_jaccard'}, default='hellinger'
-        As in `sktopic.metrics.match_topics`: 1 minus the Hellinger distance of the word probabilities, their
-        cosine, or the average Jaccard coefficient of the 10 most probable words.
+        As in `sktopic.metrics.match_topics`: cosine of the word probabilities, 1 minus their Hellinger
+        distance, or the average Jaccard coefficient of the 10 most probable words.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def plot_topic_dendrogram(
     Returns
     -------
     ax : matplotlib Axes
-        Topics run from top to bottom, the distance at which they are joined from left to right.
+        Topics run from top to bottom. Joining distances run from left to right.
 
     Raises
     ------

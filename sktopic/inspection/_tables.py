@@ -44,29 +44,29 @@ def name_topics(model: object, names: Sequence[str] | Mapping[Any, str]) -> None
         A model of this library, or a pipeline or search that ends in one. It is changed in place.
     names : sequence of str of shape (n_components,), or dict of {int or str: str}
         One name per topic, or a dict from topic numbers (or present names) to names; other topics keep their
-        names. The index of a pandas Series gives the topics if it is not 0, 1, 2 and so on.
-        To remove a name, pass the default name, such as "onlineemlda3" for topic 3.
+        names. A pandas Series is read as a dict, unless its index is 0, 1, 2 and so on. To remove a name,
+        pass the default name, such as "onlineemlda3" for topic 3.
 
     Raises
     ------
     NotFittedError
         If the model is not fitted.
     TypeError, ValueError
-        If the model is not from this library, or if names are not strings, empty, not distinct, or do not
-        belong to its topics. The old names are kept.
+        If the model is not from this library, or if names are empty, repeated, not strings, or do not match
+        its topics. The old names are kept.
 
     See Also
     --------
-    plot_topics : Functions with a parameter ``topics`` take these names instead of numbers.
+    plot_topics : Plot topics chosen by name or number.
 
     Notes
     -----
     - Functions and methods that take topics, such as ``model.drop_topics(["left"])``, take names or numbers.
-      Unnamed topics can be called as in tables ("Topic 3") or as in ``get_feature_names_out``.
+      Refer to unnamed topics as in tables ("Topic 3") or as in ``get_feature_names_out``.
     - The names appear in ``model.topic_names_``, ``get_feature_names_out`` and the columns of
       ``set_output(transform="pandas")``.
-    - ``partial_fit``, ``save``, pickles and copies keep the names, also if the numbers of topics change. The
-      name of a dropped topic never passes to another topic. Merged topics take the name of the first.
+    - ``partial_fit``, ``save``, pickles and copies keep the names, even if topics are renumbered. The name
+      of a dropped topic never passes to another topic. Merged topics take the name of the first.
     - ``fit`` and ``sklearn.base.clone`` start without names.
     - Training may change what a topic is about. Check the names afterwards.
 

@@ -84,7 +84,7 @@ def topics_over_time(
     ImportError
         If pandas is not installed.
     ValueError
-        If dates cannot be read, are missing, or are not one per document, or if no document has words.
+        If dates cannot be read or are missing, if their number is wrong, or if no document has words.
 
     See Also
     --------

@@ -92,13 +92,13 @@ def coherence(
         Words of the columns, spelled as in the texts. If None, the words of the pipeline or
         ``feature_names_in_`` of the estimator.
     window_size : int, default=None
-        Number of tokens per window, for the same measures. If None, 110 for 'c_v' and 10 for the others.
-        A shorter text is one window.
+        Number of tokens per window. Only for 'c_v', 'c_npmi' and 'c_uci'. If None, 110 for 'c_v' and 10 for
+        the others. A shorter text is one window.
     window_counts : {'gensim', 'exact'}, default=None
-        Rule that decides whether a window contains a word, for the same measures. None means 'gensim'.
-        'exact': the word is among its tokens. 'gensim': as 'exact', but a word that leaves the window counts
-        as absent until it next enters, even if it is repeated inside. Most published values use 'gensim'.
-        The rules differ only for words repeated within a window.
+        Rule that decides whether a window contains a word. Only for 'c_v', 'c_npmi' and 'c_uci'. None means
+        'gensim'. 'exact': the word is among its tokens. 'gensim': as 'exact', but a word that leaves the
+        window counts as absent until it next enters, even if another occurrence is inside. Most published
+        values use 'gensim'. The rules differ only for words repeated within a window.
     per_topic : bool, default=False
         Whether to return the coherence of each topic instead of the mean.
 
@@ -125,8 +125,8 @@ def coherence(
       and does not affect the others.
     - A word in all documents is independent of all others and scores 0 in 'npmi'. In 'c_npmi' a pair in all
       windows scores -1, because only the added 1e-12 remains in both logarithms.
-    - Empty documents and texts count. Topics with fewer than n_words words of positive probability are
-      filled up in column order.
+    - Empty documents and texts count. If a topic has fewer than n_words words of positive probability,
+      others are added in column order.
     - Values agree with CoherenceModel of gensim where gensim's are finite. For 'u_mass', Mimno et al. add 1
       to the number of documents with both words; this function and gensim add 1e-12 to their share.
     - Cost grows with the number of occurrences of top words.
@@ -136,7 +136,7 @@ def coherence(
     G. Bouma, "Normalized (pointwise) mutual information in collocation extraction", GSCL 2009: NPMI.
 
     J. H. Lau, D. Newman and T. Baldwin, "Machine reading tea leaves: automatically evaluating topic
-    coherence and topic model quality", EACL 2014: its mean over pairs.
+    coherence and topic model quality", EACL 2014: mean NPMI over pairs.
 
     D. Mimno, H. Wallach, E. Talley, M. Leenders and A. McCallum, "Optimizing semantic coherence in topic
     models", EMNLP 2011, equation 1: 'u_mass'.

