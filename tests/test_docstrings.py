@@ -40,8 +40,8 @@ OWN = {
     "topic_concentration topic_ids_ topic_weights_ topic_word_counts_ topic_word_prior topic_word_prior_",
     "OnlineVariationalLDA": "prior_update topic_word_prior topic_word_prior_",
     "SinglePassLDA": "max_doc_update_iter",
-    "StreamingGibbsLDA": "components_init doc_burn_in max_iter topic_word_counts_",
-    "StreamingVariationalLDA": "components_init max_iter topic_word_counts_ topic_word_prior topic_word_prior_",
+    "StreamingGibbsLDA": "doc_burn_in max_iter topic_word_counts_",
+    "StreamingVariationalLDA": "max_iter topic_word_counts_ topic_word_prior topic_word_prior_",
     "TruncationFreeHDP": "doc_burn_in doc_sweeps doc_topic_prior_ n_components n_components_ n_samples_seen_ "
     "topic_word_prior topic_word_prior_ total_samples",
 }
