@@ -24,7 +24,7 @@ from sktopic._state._fields import State, arrays_of, changed_arrays, duplicate
 Method = TypeVar("Method", bound=Callable[..., object])
 # Types of fitted attributes.
 PLAIN = np.ndarray, State, np.generic, int, float, str, type(None)
-# Parameters of these types, and tuples of them, cannot change inside and stay valid.
+# Parameters of these types, and tuples of them, are immutable and stay valid.
 UNCHANGING = int, float, str, bool, type(None)
 # How messages call private attributes.
 PRIVATE = {"_state": "its fitted state", "_topic_names": "names of topics"}
@@ -49,12 +49,12 @@ class Guard:
     owner : weak reference to the estimator
     training : held for the length of a training call
     changing : held while the fitted state is changed or copied
-    running : the training call, from when its parameters have been read
+    running : the current training call, set after its parameters are read
     last_call : the last training call
     readers : weak references to snapshots that share arrays with the estimator
     components : topic-word probabilities and the attributes they belong to, if computed
     answering : the Inference of the present state and the attributes it belongs to, if computed
-    settings : parameters that a reader found valid and that cannot change inside; or None
+    settings : immutable parameters that a reader found valid, or None
     """
 
     owner: ref
@@ -282,7 +282,7 @@ def kept_answering(model, prepare):
     """Return prepare() of the present state, computed once per state.
 
     The result has the attributes ``model`` (a snapshot) and ``settings`` (a dict of parameters). It is not
-    cached if these might change inside, or refer to the model.
+    cached if settings are mutable, or if attributes may refer to the model.
     """
     guard = _guard_of(model)
     with guard.changing:
@@ -324,7 +324,7 @@ def kept_components(model, compute):
 
 
 def _has(model, state):
-    """Whether the attributes are the same objects. Readers of a model in training get other objects."""
+    """Whether the model's attributes are those in state. Snapshots taken in training have others."""
     attributes = attributes_of(model)
     return all(attributes.get(name) is value for name, value in state.items())
 

@@ -48,7 +48,7 @@ class TopicEdit:
         return cls(into)
 
     def of_columns(self, columns, n_columns, keeps_columns):
-        """Return the same edit for arrays with n_columns columns; columns: those of the topics."""
+        """Return the same edit for arrays with n_columns columns; columns: where the topics are."""
         into = np.arange(n_columns)
         into[columns] = np.where(self.into < 0, -1, np.asarray(columns)[self.into])
         return TopicEdit(into, keeps_columns)
@@ -71,12 +71,12 @@ class TopicEdit:
 
     @property
     def columns(self):
-        """The column of each topic after the edit, that of the topic it is merged into, or -1."""
+        """The column after the edit of each topic or the topic it is merged into; -1 if dropped."""
         place = np.arange(len(self.into)) if self.keeps_columns else np.cumsum(self.stays) - 1
         return np.where(self.into < 0, -1, place[self.into])
 
     def left(self, array, gone=0):
-        """Return an array whose last axis lacks the removed topics, or has ``gone`` in their kept columns."""
+        """Return the array without removed topics on the last axis, or with ``gone`` in kept columns."""
         if self.keeps_columns:
             array = np.array(array)
             array[..., ~self.stays] = gone
@@ -84,14 +84,14 @@ class TopicEdit:
         return columns_of(array, self.stays) if array.ndim == 2 else array[self.stays]
 
     def sums(self, array):
-        """Return the same, with the values of merged topics added."""
+        """Return the result of `left` with the values of merged topics added."""
         out, columns = self.left(array), self.columns
         for k in np.flatnonzero(~self.stays & (self.into >= 0)):
             out[..., columns[k]] += array[..., k]
         return out
 
     def log_means(self, log_theta, prior):
-        """Return E[log theta], which a Dirichlet prior was fitted to, of the remaining topics.
+        """Return E[log theta] of the remaining topics, to which a Dirichlet prior was fitted.
 
         Dropping topics changes all values by the same number. The value of a merged topic follows from the
         sum of the parameters.
@@ -103,7 +103,7 @@ class TopicEdit:
 
 
 # Methods of estimators whose topics can be edited. A class has them by their names in its body, and defines
-# `_has_topics()`: whether the topics are learned from words, and not still those of the start. Its
+# `_has_topics()`: whether the topics are learned from words, instead of the initial topics. Its
 # method has `edited(state, edit)` and `frozen(state, columns)`, which change no array in place.
 
 

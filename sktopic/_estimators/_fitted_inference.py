@@ -78,7 +78,7 @@ class Inference:
         return infer_word_topics(X, n_topics, self._fixed(), workers, progress)
 
     def blocks_of_word_topics(self, documents, n_topics, size):
-        """Yield slices of rows with their word_topics. Each step has its own workers: callers may stop."""
+        """Yield slices of rows and their word_topics. Each step has new workers: callers may stop early."""
         n_before = 0
         for X in documents.blocks():
             for first in range(0, X.shape[0], size):

@@ -83,7 +83,7 @@ def _fault_in(kind, layout, n_features):
 
 
 def _fits(found, wanted, sizes):
-    """Whether the sizes match. A name without a number yet gets the size that is found."""
+    """Whether the sizes match. A size name without a value is set to the size found."""
     if len(found) != len(wanted):
         return False
     for size, want in zip(found, wanted):

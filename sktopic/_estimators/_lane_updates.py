@@ -22,7 +22,7 @@ class LaneSums:
     lane : number of the lane
     of : identity of the RoundStart of the lane
     n_updates : number of updates of the lane
-    n_documents, n_tokens : size of its documents
+    n_documents, n_tokens : numbers of its documents and tokens
     totals : (n_topics,) sums over words of what it adds
     prior : PriorStatistics of its documents if the model learns from them, or None
     """
@@ -94,11 +94,11 @@ class RowsMerge:
 class LaneCounts:
     """Counts of all lanes of a round as counts of one batch, which has topic totals but no words.
 
-    Each lane has multiplied its counts by its own factor, which the factor of the round replaces.
+    Each lane has multiplied its counts by its own factor. The merge uses the factor of the round instead.
 
     Attributes
     ----------
-    totals : (n_topics,) of each lane
+    totals : (n_topics,) totals of each lane
     factors : factor of each lane, 0 if it has no documents
     priors : PriorStatistics of each lane, if the model learns from them
     """

@@ -75,7 +75,7 @@ NOT_OF_AN_UPDATE = {
 
 
 def check_lanes(estimator):
-    """Raise ValueError or TypeError for an estimator without a rule for lanes, with an alternative."""
+    """Raise ValueError or TypeError for an estimator without a rule for lanes; name an alternative."""
     if not isinstance(estimator, TopicModel):
         raise TypeError(
             f"{type(estimator).__name__} is not a topic model of sktopic. For a pipeline, give its last "
@@ -217,7 +217,7 @@ def begin(estimator, n_features, total_samples, feature_names=None):
 
 
 def word_bounds(n_features, n_shards):
-    """Cut the words into shards (first, last), last not included, of equal size up to one part."""
+    """Cut the words into shards (first, last), last not included; sizes differ by at most one part."""
     parts = _part_bounds(n_features)
     return list(pairwise(int(parts[N_WORD_PARTS * i // n_shards]) for i in range(n_shards + 1)))
 
@@ -313,7 +313,7 @@ def local_update(start, words, rows, batches, lane, dtype=np.float64, at=None):
 
 
 def _left_by(words, kept):
-    """Return the factor of a stored entry when all entries decay by kept (see WordCounts)."""
+    """Return the factor by which stored entries change when entries decay by kept (see WordCounts)."""
     if kept == 0.0:
         return 0.0
     scale = words.scale * kept
@@ -321,7 +321,7 @@ def _left_by(words, kept):
 
 
 def _added(words, rows, at, left, dtype):
-    """Return the change of statistics that began with these rows, of which the factor left is stored.
+    """Return the change of statistics since these rows, whose stored entries were multiplied by left.
 
     Returns a csr_array if that is smaller than an ndarray, and its sums over words.
     """

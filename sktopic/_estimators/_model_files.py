@@ -303,7 +303,7 @@ def _decoded(value):
 
 
 def described(values):
-    """Describe values (a dict) by name, as JSON or by digests of arrays; different values differ."""
+    """Describe values (a dict) by name, as JSON or digests; unequal values get unequal descriptions."""
     found = {}
     for name, value in values.items():
         try:

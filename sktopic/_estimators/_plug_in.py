@@ -147,7 +147,7 @@ def plug_in_topics(model_or_components):
 
 
 def _topics_of(snapshot):
-    """Return the topics of a model's snapshot, which they keep alive."""
+    """Return the topics of a model's snapshot. They keep the snapshot alive."""
     topics = snapshot._topic_probabilities()
     topics.owner = snapshot
     return topics

@@ -23,7 +23,7 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
 
     The documents of a call are sampled in ``max_iter`` sweeps. Documents of earlier calls stay in the counts
     and are not sampled again. If a call fails before its first complete sweep, the state before the call
-    returns. Later, the state is that of the last complete sweep; `fit` leaves such a state only after an
+    is restored. After a later failure, the state is that of the last complete sweep; in `fit`, only after an
     interruption.
 
     A subclass declares the class of ``_state``, and defines `_method`, which returns a SamplerMethod (see
@@ -110,7 +110,7 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
         """Run all sweeps over the documents of a call.
 
         begin : function of X that sets the state before the first sweep and returns the documents
-        reporting : whether callbacks are told
+        reporting : whether callbacks are called
         """
 
         def begin_sweeps():

@@ -181,7 +181,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return np.arange(self.n_components_)
 
     def _inference_topics(self):
-        """Return the topics for the inference of documents: the fitted topics, unless a method overrides."""
+        """Return the topics for the inference of documents, by default the fitted topics."""
         return self._topic_probabilities()
 
     @abstractmethod
@@ -397,9 +397,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     # Inference of documents
 
     def _answer(self, X, function, name):
-        """Return function(inference, documents, workers, progress) of the Documents of X.
+        """Return the result of function(inference, documents, workers, progress) for the Documents of X.
 
-        inference is that of the fitted model. The progress is shown under the name of the method.
+        inference uses the fitted model. The progress bar shows the name of the method.
         """
         inference, documents = self._questioned(X)
         model, n_documents = inference.model, documents.n_documents

@@ -20,7 +20,7 @@ def default_name(prefix, topic):
 
 
 def default_label(topic):
-    """Return how tables and plots call a topic without a given name."""
+    """Return the label of a topic without a given name in tables and plots."""
     return f"Topic {topic}"
 
 

@@ -32,8 +32,8 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     """Hierarchical Dirichlet process by direct assignment, with splits and merges of topics.
 
     Documents draw their proportions from shared topic weights, and topics have Dirichlet posteriors. After a
-    batch, topics are split or merged if that raises the evidence lower bound. It is called oHDP-SM in the
-    literature, or without moves oHDP (online) and bHDP (batch). Choose this model to find a number of topics
+    batch, topics are split or merged if that raises the evidence lower bound. In the literature, this is
+    oHDP-SM, and without moves oHDP (online) or bHDP (batch). Choose this model to find a number of topics
     in a stream, or in a corpus that is too large for `CollapsedGibbsHDP`.
 
     Read more on the guide page "Hierarchical Dirichlet process".
@@ -41,10 +41,10 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     Parameters
     ----------
     n_components : int, default=20
-        Initial number of topics. With split_merge=True the result depends less on it: not at all on 2000
-        documents with distinct topics, but still on texts. Ten passes over 2930 blog entries lead from 20
-        topics to 17 and from 100 to 16; over 1392 papers, from 20 to 30 and from 100 to 52. Compare models by
-        `score`, or by `elbo` on the same documents.
+        Initial number of topics. With split_merge=True it matters less. It does not matter on 2000 documents
+        with distinct topics, but does on texts. Ten passes over 2930 blog entries lead from 20 topics to 17
+        and from 100 to 16; over 1392 papers, from 20 to 30 and from 100 to 52. Compare models by `score`,
+        or by `elbo` on the same documents.
     learning_method : {'online', 'batch', 'memoized'}, default='online'
         'online' updates the model after each batch. 'batch' updates it once per pass, and needs more passes
         because each splits at most max_splits topics. `partial_fit` then works online. With 'memoized', each
@@ -62,10 +62,10 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         'any' gives 61 and a score higher by 0.05. From 100 topics, ten passes over 2930 blog entries end with
         16; 'any' gives 11 and a score lower by 0.02.
     final_moves : bool, default=True
-        Whether the last of several passes of `fit` only merges topics and drops small ones, judged on the
-        whole corpus. Early stopping adds such a pass. The pass is repeated until no move raises the bound,
-        usually once or twice; with learning_method='batch', moves are repeated inside it. `partial_fit` and
-        the paper make no such moves.
+        Whether the last pass of `fit`, if there are several, only merges topics and drops small ones. The
+        moves are judged on the whole corpus. Early stopping adds such a pass. The pass is repeated until no
+        move raises the bound, usually once or twice; with learning_method='batch', moves are repeated inside
+        it. 'memoized', `partial_fit` and the paper have no such pass.
     document_start : {'cold', 'warm', 'better'} or None, default=None
         Start of a document's inference with learning_method='batch' or 'memoized': equal shares of all topics
         ('cold'), the result of the last pass ('warm'), or both, keeping the better result ('better'). If
@@ -73,8 +73,8 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     topic_expectation : {'geometric', 'mean'}, default='geometric'
         Word probabilities for the inference of documents: exp E[log phi] as in mean-field inference
         ('geometric'), or E[phi] as in CVB0 [1]_ ('mean'). With 'mean', scores on texts are higher, by 0.01 to
-        0.40 nats per word. The bound requires 'geometric', which finds the number of distinct topics from
-        more starts. `elbo` and training with learning_method='memoized' always use 'geometric'.
+        0.40 nats per word. The bound requires 'geometric', which more often finds the true number of
+        distinct topics. `elbo` and training with learning_method='memoized' always use 'geometric'.
     topic_concentration : float or 'auto', default='auto'
         Concentration of the weights of topics, in [1e-12, 1e12], gamma in the literature. With 'auto' it is
         learned.
@@ -116,8 +116,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
-        reduces their weight.
+        Other topics start at random. Updates reduce the weight of the initial topics, or discard them.
     n_jobs : int or None, default=None
         Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
         cores. Does not affect results.
@@ -151,7 +150,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     move_history_ : structured ndarray of shape (n_moves,)
         Moves since training began. Fields: n_samples (documents seen before the batch, or up to the end of
         the pass), kind ('split', 'merge' or 'drop'), topic (identity kept or dropped), other (identity that
-        begins or ends, or -1), gain (of the bound, in nats; moves on trial share it equally), n_components
+        begins or ends, or -1), gain (of the bound, in nats; moves of a trial share it equally), n_components
         (after the move) and elbo (bound of the corpus after the pass with learning_method='memoized', else
         nan). Topics with less than one expected token are removed without an entry.
     n_features_in_ : int
@@ -172,7 +171,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         Held-out score after each pass, with early stopping.
     training_history_ : structured ndarray of shape (n_passes,)
         One row for each pass or call of `partial_fit`, only with learning_method='memoized'. Fields:
-        n_samples (documents seen), elbo (bound of the corpus at the documents' present state in nats, with
+        n_samples (documents seen), elbo (bound of the corpus in nats, with the stored states of documents and
         the log densities of learned concentrations), n_components, doc_concentration, topic_concentration and
         topic_word_prior.
 
@@ -184,14 +183,14 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     Notes
     -----
     - Settings of the paper: ``move_acceptance='any', final_moves=False, topic_word_prior='auto'``.
-    - The bound prefers fewer topics than predictions do: on texts, scores may be higher without moves.
+    - The bound favors fewer topics than `score` does: on texts, scores may be higher without moves.
     - 'online': batches of a few hundred documents make moves reliable; batches of one or two make none.
     - 'batch': no pass lowers the bound at the documents' present state, if the concentrations are given,
       topic_concentration is above 10 / 9 and document_start is not 'cold'.
-    - 'memoized': moves are judged on the corpus after each pass; no other step lowers its bound. Splits may
-      be on trial for twelve passes. `partial_fit` adds documents without moves. An interruption leaves the
-      state of the last complete pass or call. If you try several seeds, keep the model with the highest final
-      ``elbo``.
+    - 'memoized': moves are judged on the whole corpus after each pass. No other step lowers the bound.
+      Splits may be on trial for twelve passes. `partial_fit` adds documents without moves. An interruption
+      leaves the state of the last complete pass or call. If you try several seeds, keep the model with the
+      highest final ``elbo``.
     - Memory: three times 8 bytes per word and topic, 200 bytes per topic and document of a batch, and 16
       bytes per pair of topics. 'memoized' stores 16 bytes per topic of each word in a batch and 12 per topic
       of each document, and up to four times as much while it trains with moves.

@@ -61,5 +61,5 @@ def _topic_word_posterior(self) -> FloatArray:
     return model.topic_word_counts_ + np.reshape(priors, (-1, 1))
 
 
-# An attribute that some of them have: a class has it by its name in its body.
+# Attribute of some estimators, which name it in their class bodies.
 topic_word_posterior = property(_topic_word_posterior)

@@ -109,8 +109,7 @@ class HybridHDP(MinibatchHDPEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
-        reduces their weight.
+        Other topics start at random. Updates reduce the weight of the initial topics, or discard them.
     n_jobs : int or None, default=None
         Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
         cores. Does not affect results.
@@ -145,11 +144,11 @@ class HybridHDP(MinibatchHDPEstimator):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Words of the columns, defined only if X has names or after `set_feature_names`.
     move_history_ : ndarray of shape (n_moves,), structured
-        Moves in their order, with split_merge=True. Fields: n_samples (documents seen before), kind ('split',
+        Moves in order, with split_merge=True. Fields: n_samples (documents seen before), kind ('split',
         'merge' or 'drop'), topic (identity that was split, stayed or was dropped), other (identity that was
         made or removed, or -1), gain in nats, n_components (after the move) and elbo (always nan). Topics
-        that sampling makes or empties are not listed, except that topics without tokens in a window are
-        dropped with a gain of zero.
+        that sampling makes or empties are not listed, but topics without tokens in a window are listed as
+        drops with a gain of zero.
     topic_names_ : ndarray of shape (n_components_,)
         Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
@@ -172,16 +171,16 @@ class HybridHDP(MinibatchHDPEstimator):
     -----
     - Inference: given the root, a document follows LDA with the parameters doc_topic_prior_. The 'collapsed'
       sampler and `transform` sample it as `OnlineEMLDA` does.
-    - Root and topic_concentration: learned from documents that `fit` sees for the first time, and in the
-      first 100 updates; with split_merge=True, always.
+    - Root and topic_concentration are learned in the first 100 updates, and later from documents that `fit`
+      sees for the first time. With split_merge=True, they are always learned.
     - split_merge=True, given concentrations, several passes: `fit` keeps the topics of up to 2 ** 22 tokens,
       at about 60 bytes each, and samples large batches in one thread. The number of topics is close to that
       of long chains of `CollapsedGibbsHDP` on KOS, and about 15 % higher on NIPS.
-    - split_merge=True otherwise: a window of documents judges moves, with up to 32 bytes per token in the
-      fitted state. Training finds about a third of these topics.
+    - split_merge=True otherwise: moves are judged on a window of documents, with up to 32 bytes per token in
+      the fitted state. Training finds about a third as many topics.
     - Departures from the paper: all n_components topics exist at the root (no equation 17); a first sweep
-      seats tokens in order; concentrations are learned; the root takes the step size of ten updates later,
-      but none in the first update (equation 22); only common words get alias tables.
+      seats tokens in order; concentrations are learned; the root skips the first update, and
+      its step s has the size of step s + 10 (equation 22); only common words get alias tables.
 
     References
     ----------

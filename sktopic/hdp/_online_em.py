@@ -34,9 +34,9 @@ class OnlineEMHDP(MinibatchHDPEstimator):
         Concentration of the weights of topics, in [1e-12, 1e12], alpha in the paper. A new topic gets a
         Beta(1, topic_concentration) share of the remaining weight.
     doc_concentration : float, default=10.0
-        Concentration of the documents' proportions, in [1e-12, 1e12], b in the paper. New topics get what
-        remains after the learned parameters of the proportions, at least the share topic_concentration /
-        (topic_concentration + documents seen).
+        Concentration of the documents' proportions, in [1e-12, 1e12], b in the paper. The learned
+        parameters of existing topics sum to less than b. New topics get the rest, at least the share
+        topic_concentration / (topic_concentration + documents seen).
     max_births : int or None, default=None
         Maximum number of topics that a batch may add. If None, 1000.
     min_birth_tokens : float, default=2.0
@@ -77,8 +77,7 @@ class OnlineEMHDP(MinibatchHDPEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
-        reduces their weight.
+        Other topics start at random. Updates reduce the weight of the initial topics, or discard them.
     n_jobs : int or None, default=None
         Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
         cores. Does not affect results.

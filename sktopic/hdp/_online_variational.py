@@ -72,8 +72,7 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
-        reduces their weight.
+        Other topics start at random. Updates reduce the weight of the initial topics, or discard them.
     n_jobs : int or None, default=None
         Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
         cores. Does not affect results.
@@ -137,10 +136,10 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     - Randomness: only the initial topics and the order of documents are random.
     - Larger batches help more than in LDA: a topic without atoms in a batch loses weight and recovers slowly.
     - `transform` gives expected proportions over the topics in use, divided by their sum.
-    - Departures from the paper: before each step, topics are sorted by their atoms, and atoms by their
-      tokens, because this order has the highest bound. Inference of a document starts from one atom for each
-      of the topics most present after ten iterations of LDA's inference. A start from equal shares, as in the
-      authors' program, gives lower bounds. Documents without words have no atoms.
+    - Departures from the paper: before each step, topics are sorted by their number of atoms, and atoms by
+      their number of tokens. This order has the highest bound. Inference of a document starts from one atom
+      for each of the most frequent topics after ten iterations of LDA's inference. A start from equal shares,
+      as in the authors' program, gives lower bounds. Documents without words have no atoms.
 
     References
     ----------

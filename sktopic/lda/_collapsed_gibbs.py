@@ -61,7 +61,7 @@ class CollapsedGibbsLDA(SamplerEstimator):
     transform_sweeps : int, default=6
         Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     components_init : None or array-like of shape (n_components, n_features), default=None
-        Initial topics: rows of non-negative numbers, each normalized to sum to one. In the first documents, a
+        Initial topics: rows of non-negative numbers, each normalized to sum to one. In the first call, a
         token of word w starts in topic k with probability proportional to p(w|k). After that, the initial
         topics have no effect. If None, the initial topic of each token is drawn uniformly.
     n_jobs : int or None, default=None

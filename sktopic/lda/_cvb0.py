@@ -95,8 +95,7 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
-        reduces their weight.
+        Other topics start at random. Updates reduce the weight of the initial topics, or discard them.
     n_jobs : int or None, default=None
         Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
         cores. Does not affect results.

@@ -38,7 +38,7 @@ class MinibatchLDAEstimator(MinibatchEstimator):
         check_topic_word_prior(self.topic_word_prior, self.n_components)
 
     def _composed(self, **parts):
-        """Return the MinibatchLDA of these parts and of the parameters that all estimators have."""
+        """Return a MinibatchLDA built from these parts and the parameters that all estimators have."""
         shared = {
             "n_components": self.n_components,
             "doc_prior": DocPrior(self.doc_topic_prior),

@@ -24,7 +24,7 @@ NOISE_KEY = 0x6E6F697365
 
 @dataclass(frozen=True)
 class LangevinUpdate:
-    """One step of the chain. The store of the statistics holds its state theta.
+    """One step of the chain, whose state theta is the store of the statistics.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class LangevinLDA(MinibatchLDAEstimator):
     topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0. If None, ``min(0.1, 2 / n_components)``.
     learning_rate : float, default=0.3
-        Factor a of the step size ``a (b + t) ** -c`` of update t = 1, 2, ..., > 0.
+        Factor a > 0 of the step size ``a (b + t) ** -c`` of update t >= 1.
     learning_offset : float, default=100.0
         Offset b of the step size, >= 0.
     learning_decay : float, default=0.6
@@ -153,8 +153,7 @@ class LangevinLDA(MinibatchLDAEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
-        reduces their weight.
+        Other topics start at random. Updates reduce the weight of the initial topics, or discard them.
     n_jobs : int or None, default=None
         Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
         cores. Does not affect results.
@@ -199,7 +198,7 @@ class LangevinLDA(MinibatchLDAEstimator):
     Notes
     -----
     Noise reaches every topic and word. An update therefore draws n_features * n_components normal numbers and
-    takes as many square roots (about 3 ns for both). Avoid small batches if the vocabulary is large. A batch
+    takes as many square roots (about 3 ns per pair). Avoid small batches if the vocabulary is large. A batch
     without words leaves the chain unchanged. Memory: 8 bytes times n_features * n_components, plus the memory
     of one batch.
 

@@ -26,11 +26,11 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     """Latent Dirichlet allocation (LDA) trained by online expectation maximization (EM).
 
     This is the recommended model for a given number of topics, in one pass over a stream or in several passes
-    over a corpus. Topics, and their shares in the prior of the topic proportions, are fitted by maximum
-    likelihood with stochastic approximation. Each mini-batch moves averaged sufficient statistics a step
-    toward those expected in its documents. With ``inference='gibbs'`` the expectation is a Rao-Blackwellized
-    Gibbs estimate (G-OEM in the literature). With ``inference='variational'`` it is the mean-field
-    approximation (V-OEM), which has no sampling noise but a bias toward lower likelihood.
+    over a corpus. Topics are fitted by maximum likelihood with stochastic approximation. By default, so are
+    the shares of topics in `doc_topic_prior`. Each mini-batch moves averages of sufficient statistics one
+    step toward their expectations in its documents. With ``inference='gibbs'`` the expectation is a
+    Rao-Blackwellized Gibbs estimate (G-OEM in the literature). With ``inference='variational'`` it is the
+    mean-field approximation (V-OEM), which has no sampling noise but a bias toward lower likelihood.
 
     Read more on the guide page "Latent Dirichlet allocation".
 
@@ -58,7 +58,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         Shape, > 0, and rate, >= 0, of the Gamma prior with ``prior_update='gamma'``.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
         Pseudo-count of each word in each topic, >= 0, added to the counts when topics are computed. It gives
-        unseen words a probability above zero; 0 leaves it at zero. If None, ``min(0.1, 2 / n_components)``. A
+        unseen words a probability above zero, unless it is 0. If None, ``min(0.1, 2 / n_components)``. A
         matrix of shape (n_components, n_features), as from `sktopic.seeding.seed_prior`, sets each
         pseudo-count, > 0. Entries missing from a sparse matrix get the value for None.
     learning_decay : float or None, default=None
@@ -102,8 +102,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
-        reduces their weight.
+        Other topics start at random. Updates reduce the weight of the initial topics, or discard them.
     n_jobs : int or None, default=None
         Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
         cores. Does not affect results.
@@ -149,18 +148,20 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     Notes
     -----
     A token costs a short pass over all topics if there are at most 192, otherwise a scan of the topics in its
-    document. A distinct word of a batch costs one pass over all topics. Memory: 8 bytes times n_features *
+    document. Each distinct word of a batch adds one pass over all topics. Memory: 8 bytes times n_features *
     n_components (twice that with ``average=True``), plus the memory of one batch. For a single pass over a
     few thousand documents, ``doc_burn_in=10, doc_sweeps=10`` predicts better than the defaults. A count c <=
-    64 becomes whole tokens and one token of the remaining weight. A larger count becomes 64 equal tokens.
-    Heavy tokens mix slowly: for counts far above 64 prefer ``inference='variational'``. Departures from the
-    paper:
+    64 becomes tokens of weight one and one token of the remaining weight. A larger count becomes 64 equal
+    tokens. Heavy tokens mix slowly: for counts far above 64 prefer ``inference='variational'``. Departures
+    from the paper:
 
-    - Sweeps follow the order of the words, start from a sequential assignment with a larger prior, and sum
-      conditional probabilities as they are computed. Pseudo-counts are added when topics are computed.
+    - Sweeps visit tokens in the order of the words. They start from a sequential assignment with a larger
+      prior, and sum conditional probabilities as they are computed. Pseudo-counts are added when topics are
+      computed.
     - The default step size has exponent 0.65 instead of 0.5, and is at most 4 / t in the first pass.
-    - In later passes of `fit`, counted sweeps leave out a document's estimated earlier counts. This does not
-      apply to ``boost=True``, mean-field inference, `partial_fit` and distributed lanes.
+    - In later passes of `fit`, a document's estimated earlier counts are subtracted from the topics in
+      averaged sweeps. This does not apply to ``boost=True``, mean-field inference, `partial_fit` and
+      distributed lanes.
 
     References
     ----------

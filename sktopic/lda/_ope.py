@@ -41,10 +41,10 @@ class OnlineOPELDA(MinibatchLDAEstimator):
 
     The topic proportions of a document maximize their posterior density. Each iteration draws the likelihood
     (with probability bernoulli_p) or the prior, and adds it to the earlier draws. It then takes a step toward
-    the one topic that this sum points to (stochastic Frank-Wolfe), which raises one proportion and lowers the
-    others. ``bernoulli_p=0.5`` is OPE; other values are generalized OPE. Topics are averaged over
-    mini-batches as in `OnlineEMLDA`. Choose this model if documents should have few topics and the number of
-    iterations is fixed.
+    the topic with the largest gradient of this sum (stochastic Frank-Wolfe). The step raises one proportion
+    and lowers the others. ``bernoulli_p=0.5`` is OPE; other values are generalized OPE. Topics are averaged
+    over mini-batches as in `OnlineEMLDA`. Choose this model if documents should have few topics and the
+    number of iterations is fixed.
 
     Read more on the guide page "The most probable topics of a document".
 
@@ -55,7 +55,7 @@ class OnlineOPELDA(MinibatchLDAEstimator):
     bernoulli_p : float, default=0.5
         Probability that an iteration draws the likelihood, in (0, 1). The first iteration always draws the
         likelihood. Each part is divided by its probability, so the average of many draws is unbiased. Values
-        near 0 or 1 need more draws than 1 / bernoulli_p or 1 / (1 - bernoulli_p).
+        near 0 or 1 need more iterations than 1 / bernoulli_p or 1 / (1 - bernoulli_p).
     doc_topic_prior : None, float or array-like of shape (n_components,), default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000).
@@ -90,8 +90,7 @@ class OnlineOPELDA(MinibatchLDAEstimator):
         Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. Together, the initial topics weigh as much as one batch. Each update
-        reduces their weight.
+        Other topics start at random. Updates reduce the weight of the initial topics, or discard them.
     n_jobs : int or None, default=None
         Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
         cores. Does not affect results.
@@ -138,8 +137,8 @@ class OnlineOPELDA(MinibatchLDAEstimator):
     Notes
     -----
     After t iterations, each proportion of a document is at least 1 / (2 n_components (t + 1)). An iteration
-    costs the distinct words of the document for each topic that may be the best. Exact bounds on the gradient
-    skip most topics. Memory: 8 bytes times n_features * n_components, plus the memory of one batch.
+    costs one operation per distinct word and candidate topic. Exact bounds on the gradient exclude most
+    topics. Memory: 8 bytes times n_features * n_components, plus the memory of one batch.
 
     References
     ----------

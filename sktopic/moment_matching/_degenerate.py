@@ -100,8 +100,9 @@ class DegenerateDirichletLDA(MixtureEstimator):
     n_features * n_components, and with ``shuffle='corpus'`` 8 bytes times n_components for each document of a
     call.
 
-    - After each token, one Dirichlet distribution over all topics approximates the proportions. The next
-      token reads its first T topics. This favors few topics (section 4.4 of the paper).
+    - After each token, one Dirichlet distribution over all topics approximates the proportions. For T
+      topics, the next token uses only its first T parameters. This favors few topics (section 4.4 of the
+      paper).
     - The order of tokens matters (see the user guide).
     - Counts are turned into tokens as in `MomentMatchingLDA`. There is no ``sample_weight``.
 

@@ -107,7 +107,7 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
         return self
 
     def _stream(self, X, method, begin):
-        """Return the Stream of X once begin(X, select) has set the state before its first token."""
+        """Set the state before the first token by begin(X, select), and return the Stream of X."""
         streams = []
 
         def select(documents):

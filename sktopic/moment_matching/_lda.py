@@ -14,10 +14,10 @@ from sktopic.moment_matching._method import FilterMethod
 class MomentMatchingLDA(FilterEstimator):
     """LDA trained in one pass over a stream by online Bayesian moment matching.
 
-    After each token, a product of Dirichlet distributions with the moments of the exact update replaces the
-    posterior of the topics (assumed density filtering). There is no step size, no mini-batch and no sampling.
-    Choose this model if data arrive once and you need a posterior at any time, at the lowest cost per token.
-    `OnlineEMLDA` finds better topics in several passes.
+    After each token, the posterior of the topics is replaced by a product of Dirichlet distributions with the
+    moments of the exact update (assumed density filtering). There is no step size, no mini-batch and no
+    sampling. Choose this model if data arrive once and you need a posterior at any time, at the lowest cost
+    per token. `OnlineEMLDA` finds better topics in several passes.
 
     Read more on the guide page "Probabilities of each number of topics".
 
@@ -91,7 +91,7 @@ class MomentMatchingLDA(FilterEstimator):
 
     A count c <= 1024 becomes tokens of weight one and one token of the remaining weight. A larger count
     becomes 1024 tokens of weight c / 1024. A token of weight w < 1 updates with w in place of one. A token of
-    weight w > 1 updates as one token, and w - 1 is added to the counts of topics by their probabilities.
+    weight w > 1 updates as one token, and w - 1 is divided among the topics by their probabilities.
     There is no ``sample_weight``, because the first copy of a document changes the topics for the second.
     Repeat rows instead.
 

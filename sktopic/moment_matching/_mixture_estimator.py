@@ -79,7 +79,7 @@ class MixtureEstimator(FilterEstimator):
         return self._answer(X, mixture, "predict_mixture")
 
     def _mixture(self, X, workers, progress):
-        """Return proportions of all topics, with the fitted topics and posterior of their number."""
+        """Return proportions of all topics, averaged under the fitted posterior of their number."""
         state, method = self._state, self._method()
         fixed = FixedTopics(
             topics=state.topics.leading(state.topics.n_topics),

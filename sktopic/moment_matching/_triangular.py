@@ -16,7 +16,7 @@ class TriangularDirichletLDA(MixtureEstimator):
 
     Each number of topics T from 1 to n_components has a probability. A document has a separate Dirichlet
     distribution for each T. Each token updates topics, proportions and probabilities (see
-    `MomentMatchingLDA`). The model approximates less than `DegenerateDirichletLDA`, but a token costs
+    `MomentMatchingLDA`). The model has fewer approximations than `DegenerateDirichletLDA`, but a token costs
     n_components ** 2 instead of n_components.
 
     Read more on the guide page "Probabilities of each number of topics".
