@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._runtime._parallel import Workers
-from sktopic._topics._topic_rows import TopicProbabilities
+from sktopic._topics._topic_rows import TopicProbabilities, check_components_init
 from sktopic._topics._word_count_views import probabilities
 from sktopic._topics._word_counts import WordCounts
 
@@ -35,3 +35,8 @@ def test_some_topics_are_those_of_all():
     some = topics.of_topics(np.array([3, 1]))
     assert_array_equal(some.rows(words), phi[:, [3, 1]])
     assert not np.shares_memory(some.store, topics.store)
+
+
+def test_each_given_topic_sums_to_one_whatever_its_size():
+    given = np.array([[1.0, 3.0, 0.0], [2e300, 1e300, 1e300]])
+    assert_array_equal(check_components_init(given, 3, most=2), [[0.25, 0.75, 0.0], [0.5, 0.25, 0.25]])
