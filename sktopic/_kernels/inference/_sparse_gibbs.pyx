@@ -313,7 +313,7 @@ def sweep_documents(
         given.cell_word, given.cell_count, given.fixed = &cell_word[0], &cell_count[0], &fixed[0]
         given.rows, given.cumulative, given.prior = &rows[0, 0], &cumulative[0, 0], &prior[0]
         given.keys, given.z = &keys[0], &z[0]
-    if left_out is not None:
+    if left_out is not None and n_documents > 0:
         own, token = left_out.often, left_out.token
         smoothing, unit = left_out.smoothing, left_out.unit
         given.own, given.token = &own[0], &token[0]
