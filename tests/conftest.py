@@ -4,6 +4,7 @@ import hashlib
 import os
 import pickle
 import signal
+import threading
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -236,8 +237,8 @@ def fitted_state(model):
 
 
 def press_ctrl_c():
-    """In whatever thread."""
-    if os.name == "nt":  # where os.kill ends the process
+    """From whatever thread: the main thread has it when this returns."""
+    if os.name == "nt":  # where no thread can be chosen
         signal.raise_signal(signal.SIGINT)
-    else:
-        os.kill(os.getpid(), signal.SIGINT)
+    else:  # os.kill may leave it to a thread that the system runs much later
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)

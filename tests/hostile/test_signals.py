@@ -92,23 +92,31 @@ def complete_states(original, method):
     return states, seconds
 
 
-def stopped_by_timers(model, method, delays):
-    """Send Ctrl-C some times while a method runs."""
-    timers = [threading.Timer(delay, press_ctrl_c) for delay in delays]
+def stopped_by_timer(model, method, moments):
+    """Send Ctrl-C some times while a method runs: at moments in seconds, in order."""
+    sent, begun = [], time.perf_counter()
+
+    def send():
+        for moment in moments:
+            time.sleep(max(0, begun + moment - time.perf_counter()))
+            press_ctrl_c()
+            sent.append(moment)
+
+    def wait():  # not by join(): a thread whose join is interrupted passes for an ended one
+        while len(sent) < len(moments):
+            time.sleep(0.001)
+
     try:
         try:
-            for timer in timers:
-                timer.start()
+            threading.Thread(target=send).start()
             getattr(model, method)(X)
-            for timer in timers:
-                timer.join()
+            wait()
         finally:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
     except KeyboardInterrupt:
         pass
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for timer in timers:  # a second Ctrl-C may be late
-        timer.join()
+    wait()  # a second Ctrl-C may be late
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -167,11 +175,11 @@ def be_interrupted(name, method, n_lines, n_signals):
         faults += [f"{line}: {fault}" for fault in faults_of(model, states)]
     for i in range(n_signals):  # half of the times one, half of the times two in a row
         first = rng.uniform(0, 1.1 * seconds)
-        delays = [first, first + rng.uniform(0, 0.001)][: 1 + i % 2]
-        note(delays)
+        moments = [first, first + rng.uniform(0, 0.001)][: 1 + i % 2]
+        note(moments)
         model = pickle.loads(original)
-        stopped_by_timers(model, method, delays)
-        faults += [f"after {delays}: {fault}" for fault in faults_of(model, states)]
+        stopped_by_timer(model, method, moments)
+        faults += [f"after {moments}: {fault}" for fault in faults_of(model, states)]
     return faults
 
 
