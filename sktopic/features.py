@@ -131,8 +131,8 @@ def grow_vocabulary(
 
     Notes
     -----
-    - The analyzer, the stop words and ``max_df`` of the vectorizer apply to the new texts. So a word that
-      ``max_df`` excluded before stays out if it is as frequent in the new texts.
+    - The analyzer, the stop words and ``max_df`` of the vectorizer apply to the new texts. A word that
+      ``max_df`` excluded before stays out if it exceeds ``max_df`` in the new texts.
     - Parameters, even a fixed ``vocabulary``, do not change: `fit` and `sklearn.base.clone` do not keep the
       new words.
 

@@ -82,8 +82,8 @@ def save_corpus(
 
     The folder appears when it is complete. Only one block at a time is in memory. Integer counts are stored
     in the smallest of uint8, uint16 and uint32 that holds all of them. Fractions are stored in float32 if X
-    is float32 and no integer count is above 65535. Other fractions, and counts of 2**32 and more, are stored
-    in float64.
+    is float32 and its blocks of integers have no count above 65535. Other fractions, and counts of 2**32 and
+    more, are stored in float64.
 
     Read more on the guide page "Train on data larger than memory".
 
@@ -95,10 +95,10 @@ def save_corpus(
         Word counts, non-negative. A matrix may be sparse, dense, or an object with a shape and slices of
         rows, such as a dataset of h5py or a sparse one of anndata. Each block holds the next documents.
     feature_names : array-like of str of shape (n_features,), default=None
-        The words. If None, the words of a corpus, or the column names of data frames if they are strings.
-        These must have the same words in the same order. Words must not repeat.
+        The words. If None, the words of X if it is a Corpus, or the column names of data frames if they are
+        strings. All data frames must have the same words in the same order. Words must not repeat.
     doc_ids : iterable of str or of int, one for each document, default=None
-        Names of the documents, read together with the blocks. If None, those of a corpus.
+        Names of the documents, read together with the blocks. If None, those of X if it is a Corpus.
     overwrite : bool, default=False
         Whether to replace a corpus at `path` when the new one is complete. Processes that have the old corpus
         open keep reading it. The path is missing for a moment during the replacement. The new corpus keeps
@@ -127,8 +127,8 @@ def save_corpus(
     -----
     An error or Ctrl-C removes the unfinished folder and keeps the old corpus. A killed process can leave the
     unfinished folder next to `path` as ``.NAME.*.incomplete``, and the old corpus as ``.NAME.*.replaced``.
-    You may delete these folders. If `path` is missing, rename the old corpus to it, or the new one if it can
-    be opened.
+    You may delete these folders. If `path` is missing, rename the ``.replaced`` folder to `path`. You can
+    rename the ``.incomplete`` folder instead if `open_corpus` opens it.
 
     Examples
     --------

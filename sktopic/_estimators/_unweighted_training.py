@@ -67,8 +67,8 @@ def partial_fit(self: Model, X: DocumentsLike, y: object = None) -> Model:
     Raises
     ------
     ValueError, RuntimeError
-        As in `fit`, or if n_components has changed, unless it is only the initial number. After an error, the
-        model keeps the last complete update.
+        As in `fit`. Also if n_components has changed, unless the model uses it only as the initial number of
+        topics. After an error, the model keeps the last complete update.
     """
     return self._partial_fit(X, sample_weight=None)
 

@@ -101,7 +101,8 @@ def fetch_bag_of_words(
     - No checksums are published. Instead, the header, the body, the vocabulary and the table above must
       agree before a file gets its final name.
     - If the folder is writable, the parsed counts are kept there as a corpus on disk. Later calls read only
-      this corpus, so you may delete the downloaded files. A damaged corpus is rebuilt from them.
+      this corpus, so you may delete the downloaded files. A damaged corpus is rebuilt from these files, after
+      a new download if necessary.
     - Several processes may call the function at once. A killed process may leave a folder whose name
       starts with a dot; you may delete it.
     - The collection "pubmed" needs about 4 GB of memory and a few minutes of parsing.

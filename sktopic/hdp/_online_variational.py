@@ -92,7 +92,7 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
         Identities of the topics in use, ascending, from 0 to n_components - 1. A topic keeps its identity in
         later calls of `partial_fit`.
     topic_weights_ : ndarray of shape (n_components_,)
-        Expected weights in the corpus of the topics in use, divided by their sum. They sum to one.
+        Expected corpus-level weights of the topics in use, rescaled to sum to one.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         ``doc_concentration_ * topic_weights_``: Dirichlet parameters of a document's topic proportions.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
@@ -105,7 +105,7 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     root_stick_posterior_ : ndarray of shape (2, n_components - 1)
         Beta parameters of the corpus' sticks, including those of unused topics. Longest expected stick first.
     stick_topics_ : ndarray of shape (n_components,)
-        Identity of the topic of each stick, and of the rest after the last stick.
+        Identity of the topic of each stick. The last entry is the topic of the rest after the last stick.
     total_samples_ : float
         Size of the corpus at the last update.
     n_features_in_ : int
@@ -137,9 +137,9 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     - Larger batches help more than in LDA: a topic without atoms in a batch loses weight and recovers slowly.
     - `transform` gives expected proportions over the topics in use, divided by their sum.
     - Departures from the paper: before each step, topics are sorted by their number of atoms, and atoms by
-      their number of tokens. This order has the highest bound. Inference of a document starts from one atom
-      for each of the most frequent topics after ten iterations of LDA's inference. A start from equal shares,
-      as in the authors' program, gives lower bounds. Documents without words have no atoms.
+      their number of tokens. This order has the highest bound. Inference of a document starts with ten
+      iterations of LDA's inference. Each of its most frequent topics then gets one atom. A start from equal
+      shares, as in the authors' program, reaches a smaller bound. Documents without words have no atoms.
 
     References
     ----------

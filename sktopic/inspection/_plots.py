@@ -179,7 +179,7 @@ def plot_scores(
 
 
 def plot_n_components(model: object, *, fig: Figure | SubFigure | None = None) -> NDArray[np.object_]:
-    """Plot the posterior of the number of topics, and its trace over the tokens.
+    """Plot the posterior of the number of topics, and the trace of its mode.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts, top
 class HybridLDA(MinibatchLDAEstimator):
     """LDA trained by stochastic variational inference with Gibbs sampling inside documents.
 
-    Topics have Dirichlet posteriors, which mini-batches move along a natural gradient as in
+    Topics have Dirichlet posteriors. Each mini-batch moves them along a natural gradient, as in
     `OnlineVariationalLDA`. Inside a document, the topics of tokens are sampled (VarGibbs or Online-CGS in the
     literature). Sampling a token therefore visits only the topics in its document, and an update changes only
     the sampled entries. Choose this model if you need Dirichlet posteriors of the topics and the speed of
@@ -37,9 +37,9 @@ class HybridLDA(MinibatchLDAEstimator):
         It starts from the value for None, which has the weight of ten batches.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
         Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None,
-        ``min(0.3, 30 / n_components)``: sampled counts vary more than expected counts and need a larger
-        prior. A matrix of shape (n_components, n_features), as from `sktopic.seeding.seed_prior`, sets each
-        parameter. Entries missing from a sparse matrix get the value for None.
+        ``min(0.3, 30 / n_components)``. Sampled counts need a larger prior, because they vary more than
+        expectations. A matrix of shape (n_components, n_features), as from `sktopic.seeding.seed_prior`, sets
+        each parameter. Entries missing from a sparse matrix get the value for None.
     learning_decay : float, default=0.65
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].
@@ -116,7 +116,7 @@ class HybridLDA(MinibatchLDAEstimator):
 
     See Also
     --------
-    OnlineEMLDA : Maximum likelihood topics from conditional probabilities instead of draws.
+    OnlineEMLDA : Averages conditional probabilities instead of draws, for maximum likelihood topics.
     OnlineVariationalLDA : Mean-field inference inside documents.
 
     Notes

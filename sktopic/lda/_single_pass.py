@@ -20,9 +20,9 @@ class SinglePassLDA(MinibatchLDAEstimator):
     """LDA trained by deterministic inference, for a single pass over a few thousand documents.
 
     This is online EM with variational inference (SPLDA in the literature). Topics are updated after each
-    iteration of the document step, and batches are averaged with step size 1 / t. `doc_topic_prior` is
-    learned under a Gamma prior. Choose this model to avoid step-size parameters. `OnlineEMLDA` takes a third
-    of the time and predicts better on larger corpora. SinglePassLDA equals
+    iteration over a batch. Batches are averaged with step size 1 / t. `doc_topic_prior` is learned under a
+    Gamma prior. Choose this model to avoid step-size parameters. `OnlineEMLDA` takes a third of the time and
+    predicts better on larger corpora. SinglePassLDA equals
     ``OnlineEMLDA(inference="variational", boost=True, prior_update="gamma", learning_decay=1.0,
     learning_offset=0.0)``.
 

@@ -40,8 +40,9 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
         parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update.
         It starts from the value for None, which has the weight of ten batches.
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
-        How 'auto' learns doc_topic_prior. 'fixed-point' is Minka's fixed point from the average over all
-        batches. 'gradient' is a Newton step along the gradient of each batch t, scaled by 1 / t.
+        How 'auto' learns doc_topic_prior. 'fixed-point' is Minka's fixed point from the average of
+        ``E[log theta]`` over all batches. 'gradient' is a Newton step along the gradient of each batch t,
+        scaled by 1 / t.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
         Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None,
         ``min(0.1, 2 / n_components)``. A matrix of shape (n_components, n_features), as from

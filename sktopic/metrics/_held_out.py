@@ -134,8 +134,8 @@ def relative_score(
 ) -> float:
     """Compute held-out log-likelihood relative to a unigram model; higher is better.
 
-    This is the log-likelihood of hidden words as in `document_completion`, minus that under a unigram model,
-    which predicts each word by its share of all tokens of X.
+    This is the log-likelihood of hidden words, as in `document_completion`, minus their log-likelihood under
+    a unigram model. The unigram model predicts each word by its share of all tokens of X.
 
     Use this score to compare models with different vocabularies. `score` and `document_completion` favor
     small vocabularies.
@@ -258,11 +258,11 @@ def left_to_right(
     doc_topic_prior : float or array-like of shape (n_components,), default=None
         Dirichlet parameters of the topic proportions, > 0. If None, the prior of the estimator.
     estimator : {'wallach', 'unbiased'}, default='wallach'
-        'wallach', used by published comparisons: product over positions of the mean over particles; the
-        topics of earlier tokens are resampled before each position. It is biased and converges to the true
-        value as n_resampling grows. 'unbiased': mean over particles of the product over positions, without
-        resampling. The exponential of a document's result is an unbiased estimate of its probability, but
-        varies more for long documents.
+        'wallach', used by published comparisons, averages the probability of each token over particles and
+        multiplies the averages. The topics of earlier tokens are resampled before each position. The result
+        is biased and converges to the true value as n_resampling grows. 'unbiased' multiplies in each
+        particle and averages the products, without resampling. The exponential of its result for a document
+        is an unbiased estimate of the document's probability. This estimate varies more for long documents.
     n_particles : int, default=20
         Number of particles.
     n_resampling : int, default=1
@@ -379,7 +379,7 @@ def neg_perplexity_scorer(estimator: object, X: object, y: object = None, **opti
 
     See Also
     --------
-    document_completion : Logarithm of the same measure, also for ``scoring``.
+    document_completion : Minus the logarithm of perplexity, also for ``scoring``.
 
     Notes
     -----

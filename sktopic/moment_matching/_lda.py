@@ -28,8 +28,8 @@ class MomentMatchingLDA(FilterEstimator):
     doc_topic_prior : None, float, array-like, 'auto' or 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). 'auto' learns one parameter per topic;
-        'auto-symmetric' learns one for all topics. Learning matches the moments of the proportions of each
-        full group of 64 documents.
+        'auto-symmetric' learns one for all topics. After each full group of 64 documents, learning matches
+        the prior to the moments of their proportions.
     topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. If None,
         ``n_features ** -0.5``.
@@ -90,8 +90,9 @@ class MomentMatchingLDA(FilterEstimator):
     shuffle unless the order of the words carries information.
 
     A count c <= 1024 becomes tokens of weight one and one token of the remaining weight. A larger count
-    becomes 1024 tokens of weight c / 1024. A token of weight w < 1 updates with w in place of one. A token of
-    weight w > 1 updates as one token, and w - 1 is divided among the topics by their probabilities.
+    becomes 1024 tokens of weight c / 1024. In the update of a token of weight w < 1, w replaces the weight
+    one. A token of weight w > 1 updates as one token, and w - 1 is divided among the topics by their
+    probabilities.
     There is no ``sample_weight``, because the first copy of a document changes the topics for the second.
     Repeat rows instead.
 

@@ -32,8 +32,8 @@ class TriangularDirichletLDA(MixtureEstimator):
     doc_topic_prior : None, float, array-like, 'auto' or 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). 'auto' learns one parameter per topic;
-        'auto-symmetric' learns one for all topics. Learning matches the moments of the proportions of each
-        full group of 64 documents.
+        'auto-symmetric' learns one for all topics. After each full group of 64 documents, learning matches
+        the prior to the moments of their proportions.
     topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. If None,
         ``n_features ** -0.5``.
