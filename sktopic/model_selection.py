@@ -56,7 +56,7 @@ class ModelMeasures:
     Attributes
     ----------
     name : str
-        Class of the model. For reference models of the same class, also their parameters.
+        Class of the model. If several reference models have the same class, also their parameters.
     n_components : ndarray of shape (n_folds,), dtype int
         Number of topics after training.
     scores : ndarray of shape (n_folds,)

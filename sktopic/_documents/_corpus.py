@@ -239,8 +239,8 @@ class Corpus:
 def open_corpus(path: str | PathLike[str], *, verify: bool = False) -> Corpus:
     """Return the corpus in a folder written by `save_corpus`.
 
-    Opening reads only the header, and checks sizes and types of all files. The contents are checked block by
-    block when documents are read.
+    Opening reads only the header, and checks the size of each file and the data type of each array. The
+    contents are checked block by block when documents are read.
 
     Read more on the guide page "Train on data larger than memory".
 

@@ -82,8 +82,8 @@ def save_corpus(
 
     The folder appears when it is complete. Only one block at a time is in memory. Integer counts are stored
     in the smallest of uint8, uint16 and uint32 that holds all of them. Fractions are stored in float32 if X
-    is float32 and its blocks of integers have no count above 65535. Other fractions, and counts of 2**32 and
-    more, are stored in float64.
+    is float32, unless a block without fractions has a count above 65535. Other fractions, and counts of 2**32
+    and more, are stored in float64.
 
     Read more on the guide page "Train on data larger than memory".
 
@@ -92,8 +92,9 @@ def save_corpus(
     path : str or path-like
         The new folder. Its parent must exist.
     X : matrix, Corpus or iterable of blocks
-        Word counts, non-negative. A matrix may be sparse, dense, or an object with a shape and slices of
-        rows, such as a dataset of h5py or a sparse one of anndata. Each block holds the next documents.
+        Word counts, non-negative. A matrix may be sparse or dense. It may also be an object that has a
+        shape and can be sliced by rows, such as a dataset of h5py or a sparse dataset of anndata. Each block
+        holds the next documents.
     feature_names : array-like of str of shape (n_features,), default=None
         The words. If None, the words of X if it is a Corpus, or the column names of data frames if they are
         strings. All data frames must have the same words in the same order. Words must not repeat.
@@ -127,8 +128,8 @@ def save_corpus(
     -----
     An error or Ctrl-C removes the unfinished folder and keeps the old corpus. A killed process can leave the
     unfinished folder next to `path` as ``.NAME.*.incomplete``, and the old corpus as ``.NAME.*.replaced``.
-    You may delete these folders. If `path` is missing, rename the ``.replaced`` folder to `path`. You can
-    rename the ``.incomplete`` folder instead if `open_corpus` opens it.
+    If `path` is missing, rename the ``.replaced`` folder to `path`, or the ``.incomplete`` folder if
+    `open_corpus` opens it. You may delete the remaining folders.
 
     Examples
     --------

@@ -142,8 +142,8 @@ def make_lda_documents(
 
     Notes
     -----
-    Time is proportional to ``n_samples * n_components`` plus the number of words. Memory beyond the result
-    is bounded.
+    Time is proportional to ``n_samples * n_components`` plus the number of words. Besides the result, a
+    bounded amount of memory is used.
 
     Examples
     --------
@@ -235,8 +235,8 @@ def make_hdp_documents(
     - Sticks are broken until less than 1e-6 of the weight remains or `max_components` is reached. The last
       stick takes the remainder. On average, 14 times `topic_concentration` sticks are needed.
     - Topics without words are dropped. If no document has words, the heaviest topic is kept.
-    - `topic_weights` and `doc_topic_prior` are not rescaled: proportions restricted to some topics are
-      Dirichlet distributed with the original parameters of these topics.
+    - `topic_weights` and `doc_topic_prior` are not rescaled. Proportions that are rescaled over some topics
+      are Dirichlet distributed with the original parameters of these topics.
 
     References
     ----------

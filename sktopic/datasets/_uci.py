@@ -86,7 +86,7 @@ def fetch_bag_of_words(
     ValueError
         If `name` is unknown, or a file contradicts itself or the published figures.
     ConnectionError
-        If a download fails. The message names the folder for files that you download yourself.
+        If a download fails. The message names the folder into which you can put the files by hand.
     ImportError
         If a download is needed and pooch is not installed: ``pip install sktopic[datasets]``.
     OSError
@@ -99,7 +99,7 @@ def fetch_bag_of_words(
     Notes
     -----
     - No checksums are published. Instead, the header, the body, the vocabulary and the table above must
-      agree before a file gets its final name.
+      agree before a downloaded file is kept.
     - If the folder is writable, the parsed counts are kept there as a corpus on disk. Later calls read only
       this corpus, so you may delete the downloaded files. A damaged corpus is rebuilt from these files, after
       a new download if necessary.

@@ -105,7 +105,8 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     root_stick_posterior_ : ndarray of shape (2, n_components - 1)
         Beta parameters of the corpus' sticks, including those of unused topics. Longest expected stick first.
     stick_topics_ : ndarray of shape (n_components,)
-        Identity of the topic of each stick. The last entry is the topic of the rest after the last stick.
+        Identity of the topic of each stick. The last entry is the topic of the mass that remains after the
+        last stick.
     total_samples_ : float
         Size of the corpus at the last update.
     n_features_in_ : int

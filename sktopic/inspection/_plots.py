@@ -192,8 +192,8 @@ def plot_n_components(model: object, *, fig: Figure | SubFigure | None = None) -
     Returns
     -------
     axes : ndarray of matplotlib Axes of shape (2,)
-        The probability of each number of topics, and the most probable number against the number of tokens
-        seen.
+        The first shows the probability of each number of topics. The second shows the most probable number
+        of topics after each number of tokens.
 
     Raises
     ------

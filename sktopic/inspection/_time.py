@@ -100,7 +100,7 @@ def topics_over_time(
     - Intervals use Student's t with m - 1 degrees of freedom on the logit scale and stay within 0 and 1. They
       cover variation between documents; topics and proportions are treated as known.
     - With few documents, intervals are too short if a topic fills some documents and is absent from the
-      others. In simulations, 30 documents had unequal lengths. With symmetric Dirichlet proportions,
+      others. Simulations used 30 documents of unequal lengths. With symmetric Dirichlet proportions,
       intervals of level 0.95 contained the true share in 91 to 95 of 100 cases. If 2% of documents held
       nearly all tokens of a topic with mean proportion 0.02, the intervals contained its share in 70 to 77
       cases.

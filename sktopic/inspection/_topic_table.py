@@ -49,20 +49,20 @@ def topic_table(
     Parameters
     ----------
     model : fitted estimator or array-like of shape (n_components, n_features)
-        As in `top_words`. If X is given, it must be an estimator with ``transform``, or a pipeline or search
-        that ends in one.
+        As in `top_words`. If X is given, the model must be an estimator with ``transform``, or a pipeline or
+        search that ends in one.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features), default=None
         Word counts (or pipeline input) that determine the sizes of topics, usually the training documents.
         Documents without words are left out. If None, the table lacks the columns that need X.
     feature_names : array-like of str of shape (n_features,), default=None
         Words of the columns, as in `top_words`.
     n_words : int, default=10
-        Number of words in each column and in the coherence, at most the vocabulary size.
+        Number of words listed in an entry and used for the coherence, at most the vocabulary size.
     n_documents : int, default=3
         Number of typical documents per topic, at most the number of documents with words.
     relevance_weight : float, default=0.6
-        Weight of the probability of a word in its relevance, from 0 to 1. If 1, words are ordered by
-        probability.
+        Weight lambda of log probability in the relevance of a word (see Notes), from 0 to 1. If 1, words are
+        ordered by probability.
     frex_weight : float, default=0.5
         Weight of frequency in FREX, from 0 to 1. The rest is the weight of exclusivity.
 

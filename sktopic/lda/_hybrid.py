@@ -21,8 +21,8 @@ class HybridLDA(MinibatchLDAEstimator):
     Topics have Dirichlet posteriors. Each mini-batch moves them along a natural gradient, as in
     `OnlineVariationalLDA`. Inside a document, the topics of tokens are sampled (VarGibbs or Online-CGS in the
     literature). Sampling a token therefore visits only the topics in its document, and an update changes only
-    the sampled entries. Choose this model if you need Dirichlet posteriors of the topics and the speed of
-    Gibbs sampling.
+    the sampled pairs of word and topic. Choose this model if you need Dirichlet posteriors of the topics and
+    the speed of Gibbs sampling.
 
     Read more on the guide page "Latent Dirichlet allocation".
 
@@ -34,7 +34,7 @@ class HybridLDA(MinibatchLDAEstimator):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
         parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update.
-        It starts from the value for None, which has the weight of ten batches.
+        The value for None is the first estimate and counts as ten batches.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
         Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None,
         ``min(0.3, 30 / n_components)``. Sampled counts need a larger prior, because they vary more than
@@ -91,7 +91,7 @@ class HybridLDA(MinibatchLDAEstimator):
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Pseudo-count in use. For a matrix, the value of most entries.
+        Pseudo-count in use. If the prior is a matrix, the value that most of its entries have.
     n_components_ : int
         Number of topics.
     n_features_in_ : int
@@ -122,7 +122,7 @@ class HybridLDA(MinibatchLDAEstimator):
     Notes
     -----
     A token costs one scan of the topics in its document. A distinct word of a batch costs n_components
-    digamma functions. The statistics change only in the words and topics that were drawn, as in Li et al.,
+    digamma functions. The statistics change only for the sampled pairs of word and topic, as in Li et al.,
     2016. Memory: 8 bytes times n_features * n_components, plus the memory of one batch.
 
     References

@@ -48,14 +48,14 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
         parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update.
-        It starts from the value for None, which has the weight of ten batches.
+        The value for None is the first estimate and counts as ten batches.
     prior_update : {'fixed-point', 'gamma', 'shares'}, default='shares'
         How `doc_topic_prior` is learned. 'shares' learns the shares of topics and keeps the sum of the
         parameters at its value for None. It finds the most distinct topics: general words gather in topics
         that many documents have. It does not allow 'auto-symmetric'. 'fixed-point' is Minka's fixed point
         from the average of ``E[log theta]``. 'gamma' is the posterior mode under a Gamma prior.
     prior_shape, prior_rate : float, default=1.0
-        Shape, > 0, and rate, >= 0, of the Gamma prior with ``prior_update='gamma'``.
+        Shape (> 0) and rate (>= 0) of the Gamma prior with ``prior_update='gamma'``.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
         Pseudo-count of each word in each topic, >= 0, added to the counts when topics are computed. It gives
         unseen words a probability above zero, unless it is 0. If None, ``min(0.1, 2 / n_components)``. A
@@ -121,7 +121,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Pseudo-count in use. For a matrix, the value of most entries.
+        Pseudo-count in use. If the prior is a matrix, the value that most of its entries have.
     n_components_ : int
         Number of topics.
     n_features_in_ : int

@@ -42,7 +42,7 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
         parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update.
-        It starts from the value for None, which has the weight of ten batches.
+        The value for None is the first estimate and counts as ten batches.
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
         How 'auto' learns priors. 'fixed-point' is Minka's fixed point from averages over batches. 'gradient'
         is a Newton step along the gradient of each batch, scaled by the step size as in the paper.
@@ -99,7 +99,7 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Pseudo-count in use. For a matrix, the value of most entries.
+        Pseudo-count in use. If the prior is a matrix, the value that most of its entries have.
     n_components_ : int
         Number of topics.
     n_features_in_ : int

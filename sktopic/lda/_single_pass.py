@@ -20,9 +20,9 @@ class SinglePassLDA(MinibatchLDAEstimator):
     """LDA trained by deterministic inference, for a single pass over a few thousand documents.
 
     This is online EM with variational inference (SPLDA in the literature). Topics are updated after each
-    iteration over a batch. Batches are averaged with step size 1 / t. `doc_topic_prior` is learned under a
-    Gamma prior. Choose this model to avoid step-size parameters. `OnlineEMLDA` takes a third of the time and
-    predicts better on larger corpora. SinglePassLDA equals
+    iteration over a batch. The statistics of batches are averaged with step size 1 / t. `doc_topic_prior` is
+    learned under a Gamma prior. Choose this model to avoid step-size parameters. `OnlineEMLDA` takes a third
+    of the time and predicts better on larger corpora. SinglePassLDA equals
     ``OnlineEMLDA(inference="variational", boost=True, prior_update="gamma", learning_decay=1.0,
     learning_offset=0.0)``.
 
@@ -36,9 +36,9 @@ class SinglePassLDA(MinibatchLDAEstimator):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
         parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update.
-        It starts from the value for None, which has the weight of ten batches.
+        The value for None is the first estimate and counts as ten batches.
     prior_shape, prior_rate : float, default=1.0
-        Shape, > 0, and rate, >= 0, of the Gamma prior of doc_topic_prior.
+        Shape (> 0) and rate (>= 0) of the Gamma prior of doc_topic_prior.
     topic_word_prior : float or None, default=None
         Pseudo-count of each word in each topic, >= 0, added to the counts when topics are computed. It gives
         unseen words a probability above zero. If None, ``min(0.1, 2 / n_components)``.

@@ -60,8 +60,9 @@ def document_completion(
     """Compute held-out log-likelihood per word by document completion; higher is better.
 
     Some tokens of each document are hidden. Gibbs sampling with fixed topics infers the topic proportions
-    from the other tokens. The proportions predict the hidden tokens. Differences between models are due to
-    topics and priors alone. The ``score`` of an estimator differs only in using its own ``transform``.
+    from the other tokens. The proportions predict the hidden tokens. Inference is the same for all
+    models, so scores differ only through topics and priors. The ``score`` of an estimator differs only in
+    using its own ``transform``.
 
     Read more on the guide page "Evaluate and compare models".
 
@@ -150,7 +151,7 @@ def relative_score(
     y : None
         Ignored, for use as a scorer.
     per : {'document', 'word'}, default='document'
-        'document': mean difference per hidden word of a document, times its number of words, averaged over
+        'document': mean difference per hidden word, times the number of words of the document, averaged over
         all rows of X, including empty rows. 'word': mean over hidden words. Use 'word' only for models with
         the same vocabulary: a vocabulary of rare words gains much per word, but little per document.
     doc_topic_prior, hidden_fraction, n_repeats, burn_in, sweeps, n_jobs
@@ -260,9 +261,9 @@ def left_to_right(
     estimator : {'wallach', 'unbiased'}, default='wallach'
         'wallach', used by published comparisons, averages the probability of each token over particles and
         multiplies the averages. The topics of earlier tokens are resampled before each position. The result
-        is biased and converges to the true value as n_resampling grows. 'unbiased' multiplies in each
-        particle and averages the products, without resampling. The exponential of its result for a document
-        is an unbiased estimate of the document's probability. This estimate varies more for long documents.
+        is biased and converges to the true value as n_resampling grows. 'unbiased' averages the product
+        of each particle's probabilities, without resampling. The exponential of its result is an unbiased
+        estimate of a document's probability. The relative variance of this estimate grows with length.
     n_particles : int, default=20
         Number of particles.
     n_resampling : int, default=1

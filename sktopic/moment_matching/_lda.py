@@ -34,9 +34,9 @@ class MomentMatchingLDA(FilterEstimator):
         Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. If None,
         ``n_features ** -0.5``.
     second_moment : {'first', 'second', 'sum'}, default='sum'
-        Second moment that is matched after each token. 'sum' is the sum over all topics or words. 'first'
-        uses the first topic or word, as published; the result then depends on the order of the columns.
-        'second' uses the second topic and the first word, as in the authors' program.
+        Second moment matched in each Dirichlet distribution after each token. 'sum' is the sum over its
+        topics or words. 'first' uses the first one, as published; the result then depends on the order of the
+        columns. 'second' uses the second topic and the first word, as in the authors' program.
     shuffle : {'corpus', 'document'} or None, default='document'
         Order of the tokens. 'corpus' mixes the tokens of all documents of a call, and keeps all proportions
         in memory. 'document' mixes the tokens of each document. None visits each document word by word.
@@ -89,10 +89,11 @@ class MomentMatchingLDA(FilterEstimator):
     result depends on the order of the tokens, most of all if the words of a document are sorted. Keep the
     shuffle unless the order of the words carries information.
 
-    A count c <= 1024 becomes tokens of weight one and one token of the remaining weight. A larger count
-    becomes 1024 tokens of weight c / 1024. In the update of a token of weight w < 1, w replaces the weight
-    one. A token of weight w > 1 updates as one token, and w - 1 is divided among the topics by their
-    probabilities.
+    A count c <= 1024 becomes tokens of weight one, and a token of the remaining fraction if c is not an
+    integer. A larger count becomes 1024 tokens of weight c / 1024. A token of weight w < 1 enters the update
+    with weight w. A token of weight w > 1 enters with weight one. The remaining w - 1 is divided among the
+    topics by their probabilities.
+
     There is no ``sample_weight``, because the first copy of a document changes the topics for the second.
     Repeat rows instead.
 
