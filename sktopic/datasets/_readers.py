@@ -198,7 +198,7 @@ def iter_uci(docword: File) -> Iterator[Counts]:
 
     Yields
     ------
-    X : csr_matrix or csr_array of shape (n_documents, W), dtype int32
+    X : csr_matrix or csr_array of shape (n_documents, n_features), dtype int32
         Word counts of the next documents, from about 16 MB of the file. Documents without entries are empty
         rows. Repeated entries are added.
 

@@ -82,7 +82,7 @@ class CollapsedGibbsLDA(SamplerEstimator):
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Value of topic_word_prior in use. If it is a matrix, the value that most of its entries have.
+        Value of topic_word_prior in use. If it is a matrix, the median of its entries.
     n_components_ : int
         Number of topics.
     n_features_in_ : int

@@ -91,7 +91,7 @@ class HybridLDA(MinibatchLDAEstimator):
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Pseudo-count in use. If the prior is a matrix, the value that most of its entries have.
+        Pseudo-count in use. If the prior is a matrix, the median of its entries.
     n_components_ : int
         Number of topics.
     n_features_in_ : int

@@ -260,8 +260,8 @@ def left_to_right(
         Dirichlet parameters of the topic proportions, > 0. If None, the prior of the estimator.
     estimator : {'wallach', 'unbiased'}, default='wallach'
         'wallach', used by published comparisons, averages the probability of each token over particles and
-        multiplies the averages. The topics of earlier tokens are resampled before each position. The result
-        is biased and converges to the true value as n_resampling grows. 'unbiased' averages the product
+        multiplies the averages. The topics of earlier tokens are resampled before each position. The
+        probability is biased; its bias vanishes as n_resampling grows. 'unbiased' averages the product
         of each particle's probabilities, without resampling. The exponential of its result is an unbiased
         estimate of a document's probability. The relative variance of this estimate grows with length.
     n_particles : int, default=20
