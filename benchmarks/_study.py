@@ -316,12 +316,8 @@ def styles(names):
 
 
 MOST_MARKERS = 10  # of a line
-# What takes most of the space of an SVG file
-SHORTER = {
-    r'font-family: [^;"]*': "font-family: 'DejaVu Sans', sans-serif",
-    r' transform="rotate\(-0 [^"]*"': "",
-    r"\s*\n\s*": " ",
-}
+STYLE = '<style type="text/css">'
+SMALL = ["--create-groups", "--enable-id-stripping", "--shorten-ids", "--remove-metadata", "--no-line-breaks"]
 
 
 def save(figure, path):
@@ -335,10 +331,17 @@ def save(figure, path):
     with plt.rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none", "path.simplify_threshold": 0.3}):
         figure.savefig(drawn, format="svg", metadata={"Date": None})
     plt.close(figure)
-    text = re.sub(r"<[^>]*>", with_tenths, drawn.getvalue())
-    for pattern, shorter in SHORTER.items():
-        text = re.sub(pattern, shorter, text)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(small(drawn.getvalue()), encoding="utf-8")
+
+
+def small(svg):
+    """The picture in tenths of a point, its font named once."""
+    from scour import scour
+
+    svg = re.sub(r"<[^>]*>", with_tenths, svg)
+    svg = re.sub(r" ?font-family: [^;\"]*;?", "", svg)
+    svg = svg.replace(STYLE, f"{STYLE}text{{font-family: 'DejaVu Sans', sans-serif}}")
+    return scour.scourString(svg, scour.parse_args(SMALL))
 
 
 def with_tenths(tag):
