@@ -233,10 +233,10 @@ def make_hdp_documents(
     Notes
     -----
     - Sticks are broken until less than 1e-6 of the weight remains or `max_components` is reached. The last
-      stick takes the remainder. On average, 14 times `topic_concentration` sticks are needed.
+      stick takes the remainder. The mean number of sticks is about ``2 + 14 * topic_concentration``.
     - Topics without words are dropped. If no document has words, the heaviest topic is kept.
-    - `topic_weights` and `doc_topic_prior` are not rescaled. Proportions that are rescaled over some topics
-      are Dirichlet distributed with the original parameters of these topics.
+    - `topic_weights` and `doc_topic_prior` are not rescaled, because rescaling proportions over some topics
+      leaves the Dirichlet parameters of these topics unchanged.
 
     References
     ----------

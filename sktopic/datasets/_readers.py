@@ -188,8 +188,8 @@ def iter_uci(docword: File) -> Iterator[Counts]:
     """Iterate over a corpus in the UCI bag-of-words format, block by block.
 
     Memory is needed for one block and the longest document. Unlike in `read_uci`, lines must be sorted by
-    document, and there may be more than 2**31 - 1 entries. As a guard against damaged files, an entry
-    that follows n other entries may have a document number of at most n + 10,000,001.
+    document, and there may be more than 2**31 - 1 entries. As a guard against damaged files, the
+    document number of entry i = 1, 2, ... must be at most i + 10,000,000.
 
     Parameters
     ----------

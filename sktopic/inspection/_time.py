@@ -101,9 +101,9 @@ def topics_over_time(
       cover variation between documents; topics and proportions are treated as known.
     - With few documents, intervals are too short if a topic fills some documents and is absent from the
       others. Simulations used 30 documents of unequal lengths. With symmetric Dirichlet proportions,
-      intervals of level 0.95 contained the true share in 91 to 95 of 100 cases. If 2% of documents held
-      nearly all tokens of a topic with mean proportion 0.02, the intervals contained its share in 70 to 77
-      cases.
+      intervals of level 0.95 contained the true share in 91 to 95 of 100 cases. For a topic with mean
+      proportion 0.02 and nearly all its tokens in 2% of all simulated documents, the intervals contained its
+      share in 70 to 77 cases.
     - In short documents, the prior pulls proportions toward its mean. The shares of periods with short
       documents move in the same direction.
 

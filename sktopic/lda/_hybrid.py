@@ -20,9 +20,9 @@ class HybridLDA(MinibatchLDAEstimator):
 
     Topics have Dirichlet posteriors. Each mini-batch moves them along a natural gradient, as in
     `OnlineVariationalLDA`. Inside a document, the topics of tokens are sampled (VarGibbs or Online-CGS in the
-    literature). Sampling a token therefore visits only the topics in its document, and an update changes only
-    the sampled pairs of word and topic. Choose this model if you need Dirichlet posteriors of the topics and
-    the speed of Gibbs sampling.
+    literature). Sampling a token therefore scans the topics in its document instead of all topics. An update
+    changes only the sampled pairs of word and topic. Choose this model if you need Dirichlet posteriors of
+    the topics and the speed of Gibbs sampling.
 
     Read more on the guide page "Latent Dirichlet allocation".
 
@@ -33,13 +33,13 @@ class HybridLDA(MinibatchLDAEstimator):
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
-        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update.
-        The value for None is the first estimate and counts as ten batches.
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update,
+        from the value for None. This value counts as ten batches.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
         Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None,
-        ``min(0.3, 30 / n_components)``. Sampled counts need a larger prior, because they vary more than
-        expectations. A matrix of shape (n_components, n_features), as from `sktopic.seeding.seed_prior`, sets
-        each parameter. Entries missing from a sparse matrix get the value for None.
+        ``min(0.3, 30 / n_components)``. Sampled counts have a larger variance than expected counts, and need
+        a larger prior. A matrix of shape (n_components, n_features), as from `sktopic.seeding.seed_prior`,
+        sets each parameter. Entries missing from a sparse matrix get the value for None.
     learning_decay : float, default=0.65
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].

@@ -47,8 +47,8 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default='auto'
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
-        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update.
-        The value for None is the first estimate and counts as ten batches.
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update,
+        from the value for None. This value counts as ten batches.
     prior_update : {'fixed-point', 'gamma', 'shares'}, default='shares'
         How `doc_topic_prior` is learned. 'shares' learns the shares of topics and keeps the sum of the
         parameters at its value for None. It finds the most distinct topics: general words gather in topics

@@ -35,8 +35,8 @@ class SinglePassLDA(MinibatchLDAEstimator):
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default='auto'
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
-        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update.
-        The value for None is the first estimate and counts as ten batches.
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update,
+        from the value for None. This value counts as ten batches.
     prior_shape, prior_rate : float, default=1.0
         Shape (> 0) and rate (>= 0) of the Gamma prior of doc_topic_prior.
     topic_word_prior : float or None, default=None
@@ -107,7 +107,7 @@ class SinglePassLDA(MinibatchLDAEstimator):
 
     See Also
     --------
-    OnlineEMLDA : A choice of step sizes, inference and updates of the prior.
+    OnlineEMLDA : Has parameters for the step sizes, the inference and the updates of the prior.
 
     Notes
     -----

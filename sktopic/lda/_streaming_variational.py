@@ -37,12 +37,12 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
-        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update.
-        The value for None is the first estimate and counts as ten batches.
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update,
+        from the value for None. This value counts as ten batches.
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
         How 'auto' learns doc_topic_prior. 'fixed-point' is Minka's fixed point from the average of
         ``E[log theta]`` over all batches. 'gradient' is a Newton step along the gradient of each batch t,
-        scaled by 1 / t.
+        scaled by 1 / (t + 9).
     topic_word_prior : float, array-like, sparse matrix or None, default=None
         Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None,
         ``min(0.1, 2 / n_components)``. A matrix of shape (n_components, n_features), as from

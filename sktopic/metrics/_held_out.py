@@ -261,7 +261,7 @@ def left_to_right(
     estimator : {'wallach', 'unbiased'}, default='wallach'
         'wallach', used by published comparisons, averages the probability of each token over particles and
         multiplies the averages. The topics of earlier tokens are resampled before each position. The
-        probability is biased; its bias vanishes as n_resampling grows. 'unbiased' averages the product
+        product is biased; its bias vanishes as n_resampling grows. 'unbiased' averages the product
         of each particle's probabilities, without resampling. The exponential of its result is an unbiased
         estimate of a document's probability. The relative variance of this estimate grows with length.
     n_particles : int, default=20

@@ -94,8 +94,8 @@ class MomentMatchingLDA(FilterEstimator):
     with weight w. A token of weight w > 1 enters with weight one. The remaining w - 1 is divided among the
     topics by their probabilities.
 
-    There is no ``sample_weight``, because the first copy of a document changes the topics for the second.
-    Repeat rows instead.
+    There is no ``sample_weight``, because a weight of 2 could not stand for two copies of a document: the
+    first copy changes the topics for the second. Repeat rows instead.
 
     References
     ----------
