@@ -39,27 +39,6 @@ GENERATORS = [make_bars, make_lda_documents, make_hdp_documents]
 # Docstrings
 
 
-@pytest.mark.slow
-def test_docstrings_are_thousands_of_distinct_labelled_texts_of_public_prose():
-    filters = list(warnings.filters)
-    docstrings = load_docstrings()
-    assert warnings.filters == filters
-    texts, names = docstrings.data, docstrings.names
-    assert len(texts) == len(names) == len(set(texts)) == len(set(names)) == len(docstrings.target) > 2000
-    assert names == sorted(names) and docstrings.target_names == sorted(docstrings.target_names)
-    assert_array_equal(np.unique(docstrings.target), np.arange(len(docstrings.target_names)))
-    assert {"numpy", "numpy.linalg", "scipy.stats", "sklearn.cluster"} <= set(docstrings.target_names)
-    for name, label in zip(names, docstrings.target):
-        parts = name.split(".")
-        assert f"{name}.".startswith(f"{docstrings.target_names[label]}.")
-        assert not any(part.startswith("_") for part in parts)
-        assert not {"tests", "conftest", "externals"} & set(parts) and not name.endswith("_request")
-    for text in texts:
-        assert ">>>" not in text and "\nParameters\n-------" not in text and text == text.strip("\n")
-    for package in ("numpy", "scipy", "sklearn"):
-        assert f"{package} {sys.modules[package].__version__}" in docstrings.DESCR
-
-
 WRITTEN = (
     "rank(a)\n\nRank the data.\n\nParameters\n----------\na : array\n    What to rank [1]_.\n\n"
     "See Also\n--------\nsort : Puts in order.\n\n.. rubric:: Notes\nTies share.\n\n"
@@ -124,7 +103,9 @@ def package(tmp_path, monkeypatch):
 
 def test_docstrings_are_those_of_public_objects_under_their_shortest_names(package):
     """Neither the order of a printed set nor what other code has imported matters."""
+    filters = list(warnings.filters)
     docs = load_docstrings(min_words=3)
+    assert warnings.filters == filters
     assert dict(zip(docs.names, docs.data)) == {
         package: "A package of models.",
         f"{package}.Model": "A model of words.",
@@ -139,18 +120,16 @@ def test_docstrings_are_those_of_public_objects_under_their_shortest_names(packa
     assert f"{package}.models.short" in load_docstrings(min_words=2, remove=()).names
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"remove": "examples"}, "remove must be a tuple of names among .*got"),
-        ({"remove": ("footers",)}, "remove must be a tuple of names among .*got"),
+def test_docstrings_refuse(package):
+    names = "remove must be a tuple of names among .*got"
+    for parameters, message in (
+        ({"remove": "examples"}, names),
+        ({"remove": ("footers",)}, names),
         ({"min_words": 8}, "No docstring has min_words=8"),
         ({"min_words": -1}, "min_words == -1"),
-    ],
-)
-def test_docstrings_refuse(package, parameters, message):
-    with pytest.raises(ValueError, match=message):
-        load_docstrings(**parameters)
+    ):
+        with pytest.raises(ValueError, match=message):
+            load_docstrings(**parameters)
 
 
 # Generators
@@ -286,13 +265,6 @@ def test_hdp_weights_follow_the_stick_breaking_prior():
     squares = [(each**2).sum() for each in weights]
     assert np.mean(squares) == pytest.approx(1 / 5, abs=5 * np.std(squares) / np.sqrt(2000))
     assert weights[0].sum() == pytest.approx(1, abs=1e-12) and weights[0].min() > 0
-
-
-def test_hdp_number_of_topics_grows_with_the_concentration_up_to_max_components():
-    def mean_number(**given):
-        return np.mean([len(make_hdp_documents(100, random_state=i, **given).components) for i in range(8)])
-
-    assert mean_number(topic_concentration=10) > 3 * mean_number(topic_concentration=0.5)
     corpus = make_hdp_documents(500, topic_concentration=50, max_components=7, random_state=0)
     assert len(corpus.components) == 7
     assert corpus.topic_weights.sum() == pytest.approx(1)
@@ -327,22 +299,8 @@ def test_generators_name_a_wrong_parameter(make, parameters, message):
 # Readers
 
 
-def uci_of(X, header=None):
-    """The content of a file in the UCI format."""
-    X = sparse.coo_matrix(X)
-    order = np.lexsort((X.col, X.row))
-    body = np.column_stack([X.row + 1, X.col + 1, X.data])[order]
-    lines = [str(number) for number in header or (*X.shape, X.nnz)]
-    lines += [f"{row} {word} {count}" for row, word, count in body.tolist()]
-    return ("\n".join(lines) + "\n").encode()
-
-
-@pytest.fixture(scope="module")
-def corpus():
-    X = make_lda_documents(60, n_features=40, mean_length=12, random_state=0).data.tolil()
-    X[7] = 0
-    X[59] = 0
-    return sparse.csr_matrix(X)
+COUNTS = [[2, 0, 0, 1], [0, 0, 0, 0], [0, 3, 0, 1]]
+UCI = b"3\n4\n4\n1 1 2\n1 4 1\n3 2 3\n3 4 1\n"
 
 
 @pytest.fixture
@@ -421,10 +379,10 @@ def test_white_space_and_sizes_that_are_not_announced(tmp_path):
     assert names is None and read_ldac(path, n_features=9)[0].shape == (2, 9)
 
 
-@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b[:40] + b"\0" * 9 + b[49:]])
-def test_uci_damaged_gzip_is_a_value_error(tmp_path, corpus, damage):
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b[:20] + b"\0" * 9 + b[29:]])
+def test_uci_damaged_gzip_is_a_value_error(tmp_path, damage):
     path = tmp_path / "docword.bad.txt.gz"
-    path.write_bytes(damage(gzip.compress(uci_of(corpus))))
+    path.write_bytes(damage(gzip.compress(UCI)))
     with pytest.raises(ValueError, match=r"docword\.bad\.txt\.gz"):
         read_uci(path)
 
@@ -540,9 +498,6 @@ def test_memory_follows_what_a_file_holds_not_what_it_announces(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < 1 << 26  # a block, and a million entries
     finally:
         tracemalloc.stop()
-    path.write_bytes(b"3000000\n5\n2\n7 1 1\n2999999 5 2\n")  # almost all documents without words
-    X = read_uci(path)[0]
-    assert X.shape == (3_000_000, 5) and X[6, 0] == 1 and X[2_999_998, 4] == 2 and X.nnz == 2
 
 
 def test_documents_that_a_text_file_leaves_out_take_no_memory(tmp_path):
@@ -570,14 +525,15 @@ def test_texts_are_counted_by_blocks():
 
 # Fetcher: a loopback server hands out a small corpus under the name "kos"
 
+DOCWORD, VOCAB = "docword.kos.txt.gz", "vocab.kos.txt"
+
 
 @pytest.fixture
-def files(corpus, monkeypatch):
+def files(monkeypatch):
     for variable in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(variable, "127.0.0.1")
-    monkeypatch.setitem(_uci._PUBLISHED, "kos", (*corpus.shape, corpus.nnz))
-    words = "".join(f"w{number}\n" for number in range(40))
-    return {"docword.kos.txt.gz": gzip.compress(uci_of(corpus)), "vocab.kos.txt": words.encode()}
+    monkeypatch.setitem(_uci._PUBLISHED, "kos", (3, 4, 4))
+    return {DOCWORD: gzip.compress(UCI), VOCAB: b"w0\nw1\nw2\nw3\n"}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -619,13 +575,13 @@ def kept_in(folder):
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
 
-KEPT = ["docword.kos.txt.gz", "kos.corpus", "vocab.kos.txt"]
+KEPT = [DOCWORD, "kos.corpus", VOCAB]
 
 
-def test_fetch_downloads_once(tmp_path, server, corpus):
+def test_fetch_downloads_once(tmp_path, server):
     first = fetch_bag_of_words("kos", tmp_path, base_url=server.url)
     assert sorted(server.requested) == ["/mirror/docword.kos.txt.gz", "/mirror/vocab.kos.txt"]
-    assert "60 documents, 40 words" in first.DESCR
+    assert "3 documents, 4 words" in first.DESCR
     assert kept_in(tmp_path) == KEPT and os.listdir(tmp_path) == ["uci_bag_of_words"]
     server.files.clear()
     second = fetch_bag_of_words("kos", str(tmp_path), base_url=server.url, download_if_missing=False)
@@ -633,48 +589,48 @@ def test_fetch_downloads_once(tmp_path, server, corpus):
     for bunch in (first, second):
         assert type(bunch.data) is sparse.csr_matrix and bunch.data.dtype == np.int32
         assert bunch.data.has_canonical_format
-        assert_array_equal(bunch.data.toarray(), corpus.toarray())
+        assert_array_equal(bunch.data.toarray(), COUNTS)
         assert bunch.feature_names.dtype == object
-        assert bunch.feature_names.tolist() == [f"w{number}" for number in range(40)]
+        assert bunch.feature_names.tolist() == [f"w{number}" for number in range(4)]
 
 
-def test_fetch_reads_the_cache_alone_and_survives_a_damaged_one(tmp_path, server, corpus):
+def test_fetch_reads_the_cache_alone_and_survives_a_damaged_one(tmp_path, server):
     fetch_bag_of_words("kos", tmp_path, base_url=server.url)
     folder = tmp_path / "uci_bag_of_words"
     file = folder / "kos.corpus" / "data.npy"
     content = file.read_bytes()
     for damaged in (content[: len(content) // 2], content[:-1] + b"\x09"):  # a count that could be one
         file.write_bytes(damaged)
-        assert (fetch_bag_of_words("kos", tmp_path, base_url=DEAD_URL).data != corpus).nnz == 0
+        assert_array_equal(fetch_bag_of_words("kos", tmp_path, base_url=DEAD_URL).data.toarray(), COUNTS)
         assert file.read_bytes() == content
     (folder / "docword.kos.txt.gz").unlink()
     (folder / "vocab.kos.txt").unlink()
-    assert (fetch_bag_of_words("kos", tmp_path, base_url=DEAD_URL).data != corpus).nnz == 0
+    assert_array_equal(fetch_bag_of_words("kos", tmp_path, base_url=DEAD_URL).data.toarray(), COUNTS)
 
 
-def test_fetch_by_several_callers_at_once(tmp_path, server, corpus, files):
+def test_fetch_by_several_callers_at_once(tmp_path, server, files):
     found = []
 
     def fetch():
-        found.append(fetch_bag_of_words("kos", tmp_path, base_url=server.url).data)
+        found.append(fetch_bag_of_words("kos", tmp_path, base_url=server.url).data.toarray())
 
     threads = [threading.Thread(target=fetch) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [(data != corpus).nnz for data in found] == [0] * 4
+    assert_array_equal(found, [COUNTS] * 4)
     assert kept_in(tmp_path) == KEPT
     for name in files:
         assert (tmp_path / "uci_bag_of_words" / name).read_bytes() == files[name]
 
 
-def test_fetch_takes_files_supplied_by_hand(tmp_path, files, corpus):
+def test_fetch_takes_files_supplied_by_hand(tmp_path, files):
     folder = tmp_path / "uci_bag_of_words"
     folder.mkdir()
     (folder / "docword.kos.txt").write_bytes(gzip.decompress(files["docword.kos.txt.gz"]))
     (folder / "vocab.kos.txt").write_bytes(files["vocab.kos.txt"])
-    assert (fetch_bag_of_words("kos", tmp_path, download_if_missing=False).data != corpus).nnz == 0
+    assert_array_equal(fetch_bag_of_words("kos", tmp_path, download_if_missing=False).data.toarray(), COUNTS)
 
 
 def test_fetch_offline_says_what_was_tried_and_what_to_do(tmp_path, files, monkeypatch):
@@ -693,20 +649,17 @@ def test_fetch_offline_says_what_was_tried_and_what_to_do(tmp_path, files, monke
     assert kept_in(tmp_path) == []
 
 
-DOCWORD, VOCAB = "docword.kos.txt.gz", "vocab.kos.txt"
-
-
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        (DOCWORD, lambda text: text.replace(b"60\n", b"61\n", 1), r"\(61, 40, \d+\), the published figures"),
-        (DOCWORD, lambda text: text[:-200].rpartition(b"\n")[0], r"kos\.txt\.gz is truncated: it ends"),
-        (VOCAB, lambda text: text + b"surplus\n", r"vocab\.kos\.txt has 41 words, but .* figure says 40"),
+        (DOCWORD, lambda text: text.replace(b"3\n", b"5\n", 1), r"\(5, 4, 4\), the published figures"),
+        (DOCWORD, lambda text: text[:-6], r"kos\.txt\.gz is truncated: it ends"),
+        (VOCAB, lambda text: text + b"surplus\n", r"vocab\.kos\.txt has 5 words, but .* figure says 4"),
         (VOCAB, None, r"Could not download .*vocab\.kos\.txt"),
         (DOCWORD, None, r"Could not download .*docword\.kos\.txt\.gz.*404"),
     ],
 )
-def test_fetch_leaves_nothing_of_a_bad_download(tmp_path, server, corpus, name, change, message):
+def test_fetch_leaves_nothing_of_a_bad_download(tmp_path, server, name, change, message):
     """The files of a server that contradict the published figures, or are cut short or missing."""
     good = server.files[name]
     if change:
@@ -720,7 +673,7 @@ def test_fetch_leaves_nothing_of_a_bad_download(tmp_path, server, corpus, name, 
         fetch_bag_of_words("kos", tmp_path, base_url=server.url)
     assert kept_in(tmp_path) == []
     server.files[name], server.cut = good, 0
-    assert (fetch_bag_of_words("kos", tmp_path, base_url=server.url).data != corpus).nnz == 0
+    assert_array_equal(fetch_bag_of_words("kos", tmp_path, base_url=server.url).data.toarray(), COUNTS)
 
 
 def test_fetch_names_the_collections(tmp_path):
