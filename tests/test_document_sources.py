@@ -4,7 +4,7 @@ import io
 import os
 import pickle
 import tracemalloc
-from itertools import pairwise
+from itertools import filterfalse, pairwise
 
 import numpy as np
 import pytest
@@ -20,13 +20,12 @@ from sktopic._estimators._plug_in import check_documents, plug_in_topics
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._training._minibatches import SHUFFLE_KEY, VALIDATION_KEY
 from sktopic.datasets import make_bars, save_corpus
-from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, OnlineEMHDP
 from sktopic.inspection import top_documents, topic_table
-from sktopic.lda import CollapsedGibbsLDA, HybridLDA, OnlineEMLDA, OnlineVariationalLDA
+from sktopic.lda import HybridLDA, OnlineEMLDA, OnlineVariationalLDA
 from sktopic.metrics import coherence, document_completion, left_to_right, relative_score
-from sktopic.moment_matching import MomentMatchingLDA
 
 from .conftest import all_attributes, assert_same_state
+from .registry import LOOPS, allows, each, is_filter, new, variants
 
 N = 5000
 X = sp.csr_array(make_bars(N, doc_length=8, random_state=0).data)
@@ -102,35 +101,27 @@ def test_blocks_of_any_sizes_are_as_their_matrix(batch_size, weights):
     assert_same(clone(model).partial_fit(iter(BLOCKS)), clone(model).partial_fit(X))
 
 
-@pytest.mark.parametrize("kind", [Again, list])
-def test_shuffled_blocks_have_all_documents_in_random_order(kind):
-    values = cut([b.shape[0] for b in BLOCKS[:-1]], sp.csr_array(np.arange(1, N + 1)[:, None]))
-    documents = BlockDocuments(kind(values), sp.csr_array).survey()
-    seen = [
-        [reader._X[rows].toarray().ravel() for reader, rows in documents.batches(300, key)] for key in (1, 2)
-    ]
-    for batches in seen:
-        assert [len(batch) for batch in batches] == [300] * 16 + [200]
-        assert_array_equal(np.sort(np.concatenate(batches)), np.arange(1, N + 1))
-    assert not np.array_equal(*map(np.concatenate, seen))
-
-
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
-def test_what_is_held_out_is_not_trained_on(corpus, weights):
-    """And it is the same part, however the documents come."""
+def test_documents_are_split_and_shuffled(weights):
+    """What is held out is not trained on, and is the same part however the documents come."""
     numbers = sp.csr_array(np.arange(1, N + 1)[:, None])
     sources = [
         CorpusDocuments(numbers).weighted(weights),
         BlockDocuments(Again(cut([7, 3000], numbers)), sp.csr_array).survey().weighted(weights),
-        BlockDocuments(cut([4999], numbers), sp.csr_array).survey().weighted(weights),
+        BlockDocuments(cut([2000, 3000], numbers), sp.csr_array).survey().weighted(weights),
     ]
     parts = []
     for documents in sources:
         for part in documents.split(0.15, 11):
             rows = np.concatenate([block.toarray().ravel() for block in part.blocks()])
             assert len(rows) == part.n_documents
-            visits = [reader._X[rows].toarray().ravel() for reader, rows in part.batches(64, 3)]
-            assert_array_equal(np.sort(np.concatenate(visits)), rows)
+            batches, other = (
+                [reader._X[rows].toarray().ravel() for reader, rows in part.batches(64, key)]
+                for key in (3, 4)
+            )
+            assert [len(batch) for batch in batches[:-1]] == [64] * (len(rows) // 64)
+            assert_array_equal(np.sort(np.concatenate(batches)), rows)
+            assert not np.array_equal(batches[0], other[0])
             assert part.total_weight() == (len(rows) if weights is None else weights[rows - 1].sum())
             parts.append(rows)
     some = np.flatnonzero(np.ones(N) if weights is None else weights)
@@ -157,26 +148,18 @@ def test_a_mapped_matrix_is_as_one_in_memory_and_nothing_is_copied(corpus):
     assert next(CorpusDocuments(X).blocks()) is X
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        CollapsedGibbsLDA(3, **FAST),
-        CollapsedGibbsHDP(3, **FAST),
-        MomentMatchingLDA(3, random_state=0, doc_topic_prior="auto"),
-        MomentMatchingLDA(3, random_state=0, shuffle="corpus"),
-        OnlineVariationalLDA(3, learning_method="batch", shuffle=False, **FAST),
-        DirectAssignmentHDP(3, learning_method="batch", **FAST),
-        OnlineEMHDP(3, shuffle=False, **FAST),
-    ],
-    ids=repr,
-)
-def test_other_methods_take_corpora_and_blocks(tmp_path, method):
-    some = X[:300]
-    expected = clone(method).fit(some)
-    corpus = save_corpus(tmp_path / "corpus", some)
-    for source in (corpus, Again(cut([100, 30], some))):
-        assert_same(clone(method).fit(source), expected)
-    assert_same(clone(method).partial_fit(iter(cut([7], some))), clone(method).partial_fit(some))
+# Filters read documents in groups, which blocks cut elsewhere.
+FILTER = type(next(filter(is_filter, LOOPS)))
+
+
+@each([*variants(lambda each: type(each) is FILTER), *filterfalse(is_filter, LOOPS)])
+def test_every_loop_takes_corpora_and_blocks(tmp_path, estimator):
+    shuffle = {"shuffle": False} if allows(estimator, "shuffle", False) else {}
+    some, model = X[:150], new(estimator, **shuffle)
+    expected = clone(model).fit(some)
+    for source in (save_corpus(tmp_path / "corpus", some), Again(cut([100, 30], some))):
+        assert_same(clone(model).fit(source), expected)
+    assert_same(clone(model).partial_fit(iter(cut([7], some))), clone(model).partial_fit(some))
 
 
 def test_answers_are_those_of_the_matrix(fitted, corpus):
