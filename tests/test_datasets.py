@@ -8,6 +8,7 @@ import sys
 import threading
 import tracemalloc
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -301,27 +302,23 @@ def test_generators_name_a_wrong_parameter(make, parameters, message):
 
 COUNTS = [[2, 0, 0, 1], [0, 0, 0, 0], [0, 3, 0, 1]]
 UCI = b"3\n4\n4\n1 1 2\n1 4 1\n3 2 3\n3 4 1\n"
+MARKET = "%%MatrixMarket matrix coordinate real general\n"
 
 
-@pytest.fixture
-def blocks_of(monkeypatch):
-    """Set the number of bytes that readers take at a time."""
-
-    def set_bytes(n_bytes):
-        monkeypatch.setattr(_readers, "_BLOCK_BYTES", n_bytes)
-        monkeypatch.setattr(_readers, "_LDAC_BLOCK_BYTES", n_bytes)
-
-    return set_bytes
+@pytest.fixture(params=[1, 40, 1 << 24])
+def n_bytes(request, monkeypatch):
+    """The number of bytes that readers take at a time."""
+    for name in ("_BLOCK_BYTES", "_LDAC_BLOCK_BYTES"):
+        monkeypatch.setattr(_readers, name, request.param)
+    return request.param
 
 
 def stacked(blocks):
     return sparse.vstack(list(blocks), format="csr")
 
 
-@pytest.mark.parametrize("n_bytes", [1, 40, 10**6])
-def test_files_are_read_at_once_and_by_blocks(tmp_path, blocks_of, n_bytes):
+def test_files_are_read_at_once_and_by_blocks(tmp_path, n_bytes):
     """Some entries are given twice; half of the files are compressed."""
-    blocks_of(n_bytes)
     rng = np.random.default_rng(0)
     path, vocab = tmp_path / "file", tmp_path / "vocab"
     for case in range(20):
@@ -345,14 +342,7 @@ def test_files_are_read_at_once_and_by_blocks(tmp_path, blocks_of, n_bytes):
             read_uci(str(written(*sizes, *in_order)), str(vocab)),
             (stacked(iter_uci(path)), words),
         ]
-        written(
-            "%%MatrixMarket matrix coordinate integer general",
-            "%",
-            "",
-            "% a comment",
-            (*shape, n_entries),
-            *in_order,
-        )
+        written(MARKET.replace("real", "integer") + "%\n\n% a comment", (*shape, n_entries), *in_order)
         found.append((stacked(iter_matrix_market(path)), words))
         present = [np.flatnonzero(row) for row in expected]
         written(*([len(at), *(f"{i}:{row[i]}" for i in at)] for at, row in zip(present, expected)))
@@ -394,7 +384,6 @@ def read_vocabulary(path):
 
 FEW_PAIRS, FEW_EMPTY = {"_MAX_ENTRIES": 2}, {"_MAX_EMPTY_DOCUMENTS": 2}
 SHORT = {"_MAX_WORDS": 6, "_MAX_VOCABULARY_BYTES": 20}
-MARKET = "%%MatrixMarket matrix coordinate real general\n"
 SYMMETRIC = MARKET.replace("general", "symmetric") + "1 1 1\n"
 MOST = 2**31 - 1
 # A reader, the content of a file, what the error says after its name
@@ -404,10 +393,7 @@ WRONG = [
     (read_uci, b"2\n3\n-1\n1 1 1\n", "line 3: expected the number of entries, got '-1'"),
     (read_uci, b"0\n3\n0\n", "line 1: 0 documents, must be in 1.."),
     (read_uci, b"2\n3\n2\n1 1 1\n3 1 1\n", r"line 5: document number 3 is outside 1\.\.2"),
-    (read_uci, b"2\n3\n2\n1 1 1\n0 1 1\n", r"line 5: document number 0 is outside 1\.\.2"),
     (read_uci, b"2\n3\n2\n1 1 1\n2 4 1\n", r"line 5: word number 4 is outside 1\.\.3"),
-    (read_uci, b"2\n3\n2\n1 0 1\n2 3 1\n", r"line 4: word number 0 is outside 1\.\.3"),
-    (read_uci, b"2\n3\n2\n1 1 -1\n2 3 1\n", r"line 4: count -1 is outside"),
     (read_uci, b"2\n3\n2\n1 1 1\n\n2 3 0\n", r"line 6: count 0 is outside"),
     (read_uci, b"2\n3\n1\n1 1 3000000000\n", r"line 4: count 3000000000 is outside"),
     (read_uci, b"2\n3\n1\n1 1 99999999999999999999999\n", "line 4: expected three integers"),
@@ -419,13 +405,11 @@ WRONG = [
     (read_uci, b"2\n3\n2\n1 1 2147483647\n1 1 1\n", r"in document 1 add up to 2147483648; at most"),
     (read_ldac, b"", "has no documents"),
     (read_ldac, b"1 0:1\n2 0:1\n", "line 2: 2 words are announced, but there are 1"),
-    (read_ldac, b"1 0:1 1:1\n", "line 1: 1 words are announced, but there are 2"),
     (read_ldac, b"1 0:1\n1 3:1\n", r"line 2: word number 3 is outside 0\.\.2"),
     (read_ldac, b"1 -1:1\n", "line 1: expected 'N word:count"),
     (read_ldac, b"1 0:1\n1 0:0\n", r"line 2: count 0 is outside 1\.\."),
     (read_ldac, b"1 0:3000000000\n", "line 1: count 3000000000 is outside"),
     (read_ldac, b"1 0:-2\n", "line 1: expected 'N word:count"),
-    (read_ldac, b"1 0\n", "line 1: expected 'N word:count"),
     (read_ldac, b"2 0:1:1 1\n", "line 1: expected 'N word:count"),
     (read_ldac, b"words\n", "line 1: expected .* got 'words'"),
     (read_ldac, b"1 0:1\n\n1 0:1\n", "line 2: empty"),
@@ -447,9 +431,8 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("read", "content", "message"), WRONG, ids=lambda value: f"{value}"[:30])
-@pytest.mark.parametrize("n_bytes", [1, 1 << 24])
-def test_errors_name_file_and_line(tmp_path, blocks_of, read, content, message, n_bytes):
-    blocks_of(n_bytes)
+@pytest.mark.usefixtures("n_bytes")
+def test_errors_name_file_and_line(tmp_path, read, content, message):
     path, n_features = tmp_path / "wrong.txt", {read_ldac: [None, 3], iter_ldac: [2]}.get(read, [])
     with pytest.raises(FileNotFoundError):
         list(read(path, *n_features))
@@ -609,17 +592,11 @@ def test_fetch_reads_the_cache_alone_and_survives_a_damaged_one(tmp_path, server
 
 
 def test_fetch_by_several_callers_at_once(tmp_path, server, files):
-    found = []
+    def fetch(_):
+        return fetch_bag_of_words("kos", tmp_path, base_url=server.url).data.toarray()
 
-    def fetch():
-        found.append(fetch_bag_of_words("kos", tmp_path, base_url=server.url).data.toarray())
-
-    threads = [threading.Thread(target=fetch) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert_array_equal(found, [COUNTS] * 4)
+    with ThreadPoolExecutor(4) as pool:
+        assert_array_equal(list(pool.map(fetch, range(4))), [COUNTS] * 4)
     assert kept_in(tmp_path) == KEPT
     for name in files:
         assert (tmp_path / "uci_bag_of_words" / name).read_bytes() == files[name]

@@ -176,8 +176,6 @@ def test_early_stopping_weighs_the_documents_that_are_held_out():
         (np.full(X.shape[0], 1e-13), "sample_weight has 1e-13 for sample 0"),
         (np.full(X.shape[0], 1e13), r"sample_weight sums to 4.1e\+14; at most 1e\+14"),
         (0, "sample_weight is zero for all samples"),
-        (-2.5, "sample_weight has -2.5 for sample 0"),
-        (["a"] * X.shape[0], "sample_weight is no array of numbers"),
         (np.full(X.shape[0], 1j), "sample_weight is no array of numbers"),
         (np.full(X.shape[0], "1", dtype=object), "sample_weight is no array of numbers"),
         (np.full(X.shape[0], 10**400), "sample_weight is no array of numbers"),
@@ -218,16 +216,9 @@ def test_all_methods_take_weights_or_none_does(estimator):
             new(estimator).fit(X, sample_weight=WEIGHTS)
 
 
-def test_fit_transform_and_pipelines_hand_weights_on():
-    model = new(OnlineEMLDA()).fit(X, sample_weight=WEIGHTS)
-    assert_array_equal(new(OnlineEMLDA()).fit_transform(X, sample_weight=WEIGHTS), model.transform(X))
-    pipe = make_pipeline(FunctionTransformer(accept_sparse=True), new(OnlineEMLDA()))
-    pipe.fit(X, onlineemlda__sample_weight=WEIGHTS)
-    assert_array_equal(pipe[-1].components_, model.components_)
-
-
-def test_metadata_routing_hands_weights_on_where_they_are_requested():
+def test_fit_transform_and_metadata_routing_hand_weights_on():
     expected = new(OnlineEMLDA()).fit(X, sample_weight=WEIGHTS)
+    assert_array_equal(new(OnlineEMLDA()).fit_transform(X, sample_weight=WEIGHTS), expected.transform(X))
     with sklearn.config_context(enable_metadata_routing=True):
         requesting = new(OnlineEMLDA()).set_fit_request(sample_weight=True)
         pipe = make_pipeline(FunctionTransformer(accept_sparse=True), clone(requesting))
