@@ -16,7 +16,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from sktopic import CollapsedGibbsLDA, DirectAssignmentHDP, HybridHDP, OnlineEMLDA, OnlineVariationalLDA
+from sktopic import DirectAssignmentHDP, HybridHDP, OnlineEMLDA, OnlineVariationalLDA
 from sktopic.dask import DaskTopicModel, _cluster, _state
 from sktopic.dask._files import Folder
 from sktopic.dask._rounds import Plan, rounds
@@ -251,9 +251,7 @@ def with_callbacks():
 @pytest.mark.parametrize(
     ("estimator", "parameters", "message"),
     [
-        (CollapsedGibbsLDA(n_shards=2), {}, "must be OnlineEMLDA, .* or HybridHDP. Use OnlineEMLDA instead"),
         (DirectAssignmentHDP(), {}, "Use HybridHDP"),
-        (OnlineEMLDA(boost=True), {}, "boost"),
         (with_callbacks(), {}, "does not support callbacks"),
         (MODEL, {"n_lanes": 4097}, r"'n_lanes' parameter .* int in the range \[1, 4096\]. Got 4097"),
         (MODEL, {"resume": True}, "Set checkpoint"),

@@ -55,6 +55,13 @@ def test_sections_are_removed_with_their_text():
     assert _docstrings._strip(WRITTEN, ()) == WRITTEN
     without = WRITTEN[: WRITTEN.index("\n\nReferences")] + WRITTEN[WRITTEN.index("\n\nExamples") :]
     assert _docstrings._strip(WRITTEN, ("references",)) == without
+    for signature in ("rank(a,\n     b=(1, 2))", "rank(a) -> array", "rank(a)\nrank(a, b)\n--\n"):
+        assert _docstrings._strip(f"{signature}\n\nProse.", ("headers",)) == "Prose."
+    for text in ("rank(a) is prose.", "rank(a,\nwhich never ends."):
+        assert _docstrings._strip(text, ("headers",)) == text
+    overlined = "=====\nNotes\n=====\nTies share."
+    assert _docstrings._strip(overlined, ("headers",)) == "Ties share."
+    assert _docstrings._strip(f"{overlined}\n-", ()) == f"{overlined}\n-"
 
 
 MODULES = {
@@ -64,7 +71,7 @@ __all__, __version__ = ["Model", "gone"], "1.2"
 """,
     "models": """'A module of models.'
 from numpy import linspace
-class Model:
+class Model(dict):
     'A model of words.'
     def fit(self):
         'Fit it to documents.'
