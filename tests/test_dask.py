@@ -3,7 +3,6 @@
 import copy
 import os
 import pickle
-import sys
 import threading
 import time
 from contextlib import closing, contextmanager
@@ -273,15 +272,6 @@ def test_what_is_no_list_of_blocks_is_named():
                 call(one)
     theta = fitted.transform([dask.delayed(X[:50].astype(np.float32))]).compute()
     assert theta.dtype == np.float64 and np.abs(theta.sum(axis=1) - 1).max() < 1e-12
-
-
-def test_nothing_is_imported_before_it_is_needed():
-    for name, module in [*sys.modules.items()]:
-        if name.split(".")[0] == "sktopic":
-            for value in vars(module).values():
-                origin = f"{getattr(value, '__module__', None)} {getattr(value, '__name__', None)}"
-                roots = {each.split(".")[0] for each in origin.split()}
-                assert not roots & {"dask", "distributed", "fsspec"}, f"{origin} in {name}"
 
 
 def test_rounds_grow():
