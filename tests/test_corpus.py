@@ -243,23 +243,19 @@ def test_what_is_not_a_corpus_alone_is_not_replaced(path, put, meanwhile, overwr
     if put is put_link_to_a_corpus and not meanwhile:
         return  # `real_path` follows it
 
-    def replace():
+    def blocks():
         save_corpus(path, counts())
         put(path)
         path.mkdir(exist_ok=True)
         before.append(tree(path.parent, hidden=False))
-
-    def blocks():
-        if meanwhile:
-            replace()
         yield counts(60)
 
-    before = []
+    before, given = [], blocks()
     if not meanwhile:
-        replace()
+        given = [next(given)]
     error, message = (ValueError, "is not replaced") if overwrite else (FileExistsError, "is there already")
     with pytest.raises(error, match=message):
-        save_corpus(path, blocks(), overwrite=overwrite)
+        save_corpus(path, given, overwrite=overwrite)
     assert [tree(path.parent)] == before
 
 
