@@ -54,14 +54,13 @@ SOME = TIMES > 0
 
 # Which of two starts is "better" may hang on rounding.
 @each(variants(lambda each: takes_weights(each) and getattr(each, "document_start", None) != "better"))
-@pytest.mark.parametrize("max_iter", [1, 5])
-def test_integer_weights_are_repeated_documents(estimator, max_iter):
+def test_integer_weights_are_repeated_documents(estimator):
     """In batches of all documents: draws, priors, births, moves and all."""
-    params = {"max_iter": max_iter, "batch_size": 1000}
+    params = {"max_iter": 5, "batch_size": 1000}
     weighted = new(estimator, **params).fit(X, sample_weight=TIMES)
     repeated = new(estimator, **params).fit(REPEATED)
     assert weighted.total_samples_ == weighted.n_samples_seen_ / weighted.n_iter_ == TIMES.sum()
-    assert weighted.n_iter_ == repeated.n_iter_ >= max_iter  # the last pass may be repeated
+    assert weighted.n_iter_ == repeated.n_iter_ >= 5  # the last pass may be repeated
     for name in ("components_", "doc_topic_prior_", "topic_word_prior_", "topic_word_counts_"):
         if hasattr(estimator, "learning_rate") and name == "topic_word_counts_":
             continue  # a chain of topics has no counts
@@ -132,11 +131,10 @@ def test_documents_of_weight_zero_are_not_there(estimator):
 
 @every_weighted
 def test_weights_of_one_change_no_bit(estimator):
-    plain = new(estimator).fit(X).partial_fit(X)
-    for ones in (np.ones(X.shape[0]), 1, [True] * X.shape[0]):
-        model = new(estimator).fit(X, sample_weight=ones).partial_fit(X, sample_weight=ones)
-        assert_same_state(state(model), state(plain))
-    assert model.score(X, sample_weight=ones) == plain.score(X)
+    plain, ones = new(estimator).fit(X).partial_fit(X), [True] * X.shape[0]
+    model = new(estimator).fit(X, sample_weight=1).partial_fit(X, sample_weight=ones)
+    assert_same_state(state(model), state(plain))
+    assert model.score(X, sample_weight=np.ones(X.shape[0])) == plain.score(X)
 
 
 def test_a_stream_of_weighted_batches_is_one_pass_over_them():
@@ -178,8 +176,6 @@ def test_early_stopping_weighs_the_documents_that_are_held_out():
         (np.full(X.shape[0], 1e-13), "sample_weight has 1e-13 for sample 0"),
         (np.full(X.shape[0], 1e13), r"sample_weight sums to 4.1e\+14; at most 1e\+14"),
         (0, "sample_weight is zero for all samples"),
-        (-2.5, "sample_weight has -2.5 for sample 0"),
-        (["a"] * X.shape[0], "sample_weight is no array of numbers"),
         (np.full(X.shape[0], 1j), "sample_weight is no array of numbers"),
         (np.full(X.shape[0], "1", dtype=object), "sample_weight is no array of numbers"),
         (np.full(X.shape[0], 10**400), "sample_weight is no array of numbers"),
@@ -220,16 +216,9 @@ def test_all_methods_take_weights_or_none_does(estimator):
             new(estimator).fit(X, sample_weight=WEIGHTS)
 
 
-def test_fit_transform_and_pipelines_hand_weights_on():
-    model = new(OnlineEMLDA()).fit(X, sample_weight=WEIGHTS)
-    assert_array_equal(new(OnlineEMLDA()).fit_transform(X, sample_weight=WEIGHTS), model.transform(X))
-    pipe = make_pipeline(FunctionTransformer(accept_sparse=True), new(OnlineEMLDA()))
-    pipe.fit(X, onlineemlda__sample_weight=WEIGHTS)
-    assert_array_equal(pipe[-1].components_, model.components_)
-
-
-def test_metadata_routing_hands_weights_on_where_they_are_requested():
+def test_fit_transform_and_metadata_routing_hand_weights_on():
     expected = new(OnlineEMLDA()).fit(X, sample_weight=WEIGHTS)
+    assert_array_equal(new(OnlineEMLDA()).fit_transform(X, sample_weight=WEIGHTS), expected.transform(X))
     with sklearn.config_context(enable_metadata_routing=True):
         requesting = new(OnlineEMLDA()).set_fit_request(sample_weight=True)
         pipe = make_pipeline(FunctionTransformer(accept_sparse=True), clone(requesting))
