@@ -14,6 +14,7 @@ from tests.kernels.tools import (
     ALONE,
     ROUNDING,
     TINY,
+    TINY_COUNTS,
     TINY_TOKENS,
     Corpus,
     assert_distributed,
@@ -25,7 +26,6 @@ from tests.kernels.tools import (
     random_corpus,
     random_topics,
     repeated,
-    tiny,
 )
 from tests.reference import gibbs as reference
 from tests.reference.documents import clump_weights
@@ -61,10 +61,8 @@ def run_dense(corpus, n_burn_in, n_sweeps, z=None, own=None, team=ALONE):
     for by_document in (False, True):
         after = corpus.unassigned() if z is None else z.copy()
         counts = np.full((0 if by_document else n_cells, n_padded), np.nan, dtype=corpus.dtype)
-        sums, log_theta = (
-            np.full((n_documents * by_document, n_topics), np.nan),
-            np.zeros((n_documents, n_topics)),
-        )
+        sums = np.full((n_documents * by_document, n_topics), np.nan)
+        log_theta = np.zeros((n_documents, n_topics))
         for documents, chain, some, (first, last) in chains(corpus, after, own):
             cells = slice(corpus.indptr[first], corpus.indptr[last])
             target = DenseSums(counts[cells], sums[first:last], log_theta[first:last])
@@ -119,18 +117,16 @@ def corpus_and_start(n_topics, case, dtype):
     return corpus, z, own
 
 
-for_each_case = pytest.mark.parametrize(
-    "case", ["unit", "small", "mixed", "continued", "own tokens", "impossible words"]
-)
-for_some_sweeps = pytest.mark.parametrize(("n_burn_in", "n_sweeps"), [(0, 1), (3, 4)])
+CASES = "unit", "small", "mixed", "continued", "own tokens", "impossible words"
 
 
 @for_both_precisions
-@for_some_sweeps
-@for_each_case
 @pytest.mark.parametrize("drawn", [False, True], ids=["probabilities", "draws"])
-@pytest.mark.parametrize("n_topics", [1, 2, 7, 40])
-def test_sparse_draws_and_sums_are_those_of_the_reference(n_topics, drawn, case, n_burn_in, n_sweeps, dtype):
+@pytest.mark.parametrize(
+    ("case", "n_topics", "n_burn_in", "n_sweeps"),
+    [*((case, 7, 1, 2) for case in CASES), ("small", 1, 0, 1), ("mixed", 40, 0, 3), ("own tokens", 40, 0, 1)],
+)
+def test_sparse_draws_and_sums_are_those_of_the_reference(case, n_topics, n_burn_in, n_sweeps, drawn, dtype):
     corpus, start, own = corpus_and_start(n_topics, case, dtype)
     z, *result = run_sparse(corpus, n_burn_in, n_sweeps, start, own, drawn)
     expected_z, *expected, orders = run_reference(corpus, n_burn_in, n_sweeps, start, own, drawn, False)
@@ -152,9 +148,10 @@ def test_sparse_draws_and_sums_are_those_of_the_reference(n_topics, drawn, case,
         assert_array_equal(array, other)
 
 
-@for_some_sweeps
-@for_each_case
-@pytest.mark.parametrize("n_topics", [1, 7, 16, 17, 200])
+@pytest.mark.parametrize(
+    ("case", "n_topics", "n_burn_in", "n_sweeps"),
+    [*((case, 17, 1, 2) for case in CASES), ("small", 1, 0, 1), ("mixed", 16, 0, 3), ("own tokens", 200, 0, 1)],
+)
 def test_dense_draws_and_sums_are_those_of_the_reference(n_topics, case, n_burn_in, n_sweeps):
     corpus, start, own = corpus_and_start(n_topics, case, np.float64)
     z, cells, log_theta, sums = run_dense(corpus, n_burn_in, n_sweeps, start, own)
@@ -178,17 +175,15 @@ def test_single_precision_changes_sums_of_the_dense_kernel_by_little():
 
 
 @for_both_precisions
-@pytest.mark.parametrize(("n_burn_in", "n_sweeps"), [(0, 1), (0, 3), (1, 2)])
-def test_blocks_widen_as_topics_appear_in_counted_sweeps(n_burn_in, n_sweeps, dtype):
+def test_blocks_widen_as_topics_appear_in_counted_sweeps(dtype):
     """Flat topics and a large prior: a document of 300 tokens comes to use nearly all of 200 topics."""
-    sizes = np.array([0, 1, 100, 3, 100, 60])
+    sizes = np.array([0, 1, 100, 3, 60])
     cell_word = np.concatenate([np.arange(size) for size in sizes]).astype(np.int32)
     cells = np.append(0, np.cumsum(sizes)), cell_word, np.full(sizes.sum(), 3.0)
     corpus = Corpus(*cells, np.full((100, 200), 0.01), np.full(200, 5.0), dtype)
-    z, *result = run_sparse(corpus, n_burn_in, n_sweeps)
+    z, *result = run_sparse(corpus, 0, 2)
     assert result[0][2] > 128
-    given = corpus.unassigned(), None, False, False
-    expected_z, *expected, _ = run_reference(corpus, n_burn_in, n_sweeps, *given)
+    expected_z, *expected, _ = run_reference(corpus, 0, 2, corpus.unassigned(), None, False, False)
     sums, log_theta = dense(corpus, *result)
     assert_array_equal(z, expected_z)
     assert_allclose(sums, expected[0], rtol=ROUNDING[dtype])
@@ -204,7 +199,7 @@ def test_any_number_of_threads_gives_the_same():
 
 @for_both_kernels
 @for_both_precisions
-@pytest.mark.parametrize("count", [1e-30, 1e-6, 0.999, 64.0, 64.0001, 1e9, 1e15, 1e30])
+@pytest.mark.parametrize("count", [1e-30, 0.999, 64.0001, 1e30])
 def test_counts_of_any_size_are_conserved(count, dtype, kernel):
     corpus = repeated([count, 1.0, count], *TINY[3], 20, dtype)
     z, expected, log_theta = run(kernel, corpus, 2, 2)
@@ -235,50 +230,48 @@ def test_a_word_of_one_document_alone_says_nothing_of_topics(kernel):
 @pytest.mark.law
 @for_both_kernels
 @for_each_seed
-@pytest.mark.parametrize("n_topics", [2, 3])
-def test_assignments_and_sums_have_the_posterior_distribution(n_topics, seed, kernel):
-    """20,000 independent chains: states by chi-square, means of ten kept sweeps within 5 standard errors."""
-    z, expected, log_theta = run(kernel, tiny(n_topics, seed, np.float32), 20, 10)
-    exact, (_, prior) = Enumeration(TINY_TOKENS, *TINY[n_topics]), TINY[n_topics]
-    states = z.reshape(-1, 5) @ n_topics ** np.arange(5)[::-1]  # the order in which they are enumerated
-    assert_distributed(np.bincount(states, minlength=n_topics**5), exact.posterior)
-    by_word = np.zeros((3, n_topics))
+def test_assignments_and_sums_have_the_posterior_distribution(seed, kernel):
+    """20,000 independent chains: states by chi-square, means of five kept sweeps within 5 standard errors.
+
+    So many tell a law from one that is 0.03 away in total variation.
+    """
+    phi, prior = TINY[3]
+    corpus = repeated(TINY_COUNTS, phi, prior, 20_000, np.float32, key=1000 + seed)
+    z, expected, log_theta = run(kernel, corpus, 10, 5)
+    exact = Enumeration(TINY_TOKENS, phi, prior)
+    states = z.reshape(-1, 5) @ 3 ** np.arange(5)[::-1]  # the order in which they are enumerated
+    assert_distributed(np.bincount(states, minlength=3**5), exact.posterior)
+    by_word = np.zeros((3, 3))
     np.add.at(by_word, TINY_TOKENS, exact.expected_counts())
-    assert_within(expected.reshape(-1, 3, n_topics) / 10, by_word, 5)
-    assert_within(log_theta / 10, exact.mean_psi() - psi(prior), 5)
-
-
-# Documents of tokens with given topics, the first of which is drawn again: (counts, topics, K).
-STATES = {
-    "alone": ([1.0], [5], 40),
-    "alone, not assigned": ([1.0], [-1], 200),
-    "alone, one full block": ([1.0], [3], 16),
-    "alone, one topic in the last block": ([1.0], [3], 17),
-    "all others together": ([4.0, 3.0], [2] * 7, 5),
-    "three topics": ([3.0, 2.0, 4.0], [0, 7, 7, 3, 0, 0, 3, 7, 3], 9),
-    "many topics": ([1.0] * 12, list(range(12)), 100),
-    "few of many topics": ([2.0, 2.0], [99, 98, 97, 99], 100),
-    "others not assigned": ([2.0, 2.0], [1, -1, -1, -1], 12),
-    "weights": ([2.5, 70.0], [1, 2, 3] + [4] * 64, 6),
-}
+    assert_within(expected.reshape(-1, 3, 3) / 5, by_word, 5)
+    assert_within(log_theta / 5, exact.mean_psi() - psi(prior), 5)
 
 
 @pytest.mark.law
-@for_both_kernels
 @for_each_seed
-@pytest.mark.parametrize("state", STATES)
-def test_one_draw_has_the_dense_conditional(state, seed, kernel):
-    """Chi-square of 20,000 draws in single precision, in which the dense kernel has no twin."""
-    counts, topics, n_topics = STATES[state]
-    rng = np.random.default_rng(len(state))
+@pytest.mark.parametrize(
+    ("counts", "topics", "n_topics"),  # the first token is drawn again
+    [
+        ([1.0], [3], 16),
+        ([1.0], [-1], 17),
+        ([3.0, 2.0, 4.0], [0, 7, 7, 3, 0, 0, 3, 7, 3], 9),
+        ([2.0, 2.0], [99, 98, 97, -1], 100),
+        ([2.5, 70.0], [1, 2, 3] + [4] * 64, 6),
+    ],
+)
+def test_one_draw_has_the_dense_conditional(counts, topics, n_topics, seed):
+    """Chi-square of 20,000 draws in single precision, in which the dense kernel has no twin.
+
+    So many tell a law from one that is 0.02 away in total variation.
+    """
+    rng = np.random.default_rng(n_topics)
     phi = random_topics(rng, max(len(counts), 2), n_topics, 1.0)
     phi[0, 1] = 0.0
     corpus = repeated(counts, phi, rng.gamma(1.0, 0.5, n_topics) + 0.02, 20_000, np.float32, key=seed)
-    sample = run_dense if kernel == "dense" else run_sparse
-    z, *_ = sample(corpus, 0, 1, np.tile(np.array(topics, dtype=np.int32), 20_000))
+    z, *_ = run_dense(corpus, 0, 1, np.tile(np.array(topics, dtype=np.int32), 20_000))
     weights = np.concatenate([clump_weights(c) for c in counts])
     others = [(k, w) for k, w in zip(topics[1:], weights[1:]) if k >= 0]
-    n = np.bincount([k for k, _ in others], [w for _, w in others], n_topics) if others else 0.0
+    n = np.bincount([k for k, _ in others], [w for _, w in others], n_topics) if others else 0
     p = reference.conditional(phi[0], corpus.prior, n)
     drawn = z.reshape(20_000, -1)[:, 0]
     assert_distributed(np.bincount(drawn, minlength=n_topics), p / p.sum())

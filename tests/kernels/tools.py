@@ -160,11 +160,6 @@ TINY = {
 }
 
 
-def tiny(n_topics, seed, dtype, n_copies=20_000):
-    phi, prior = TINY[n_topics]
-    return repeated(TINY_COUNTS, phi, prior, n_copies, dtype, key=1000 + seed)
-
-
 def assert_teams_agree(run):
     """The arrays that run(team) returns do not depend on the number of threads, to the bit."""
     alone = run(ALONE)

@@ -5,34 +5,8 @@ from functools import cache
 import numpy as np
 from scipy.special import psi
 
-from tests.reference.documents import cells_of, clumps_of
+from tests.reference.documents import Assignments, cells_of, clumps_of
 from tests.reference.rng import Stream
-
-
-class Assignments:
-    """Which clumps of a document are in which topic.
-
-    order lists the topics in the order in which the document came to use them, emptied ones included
-    until drop_empty is called; it has no part in the probabilities, only in which draw a uniform makes.
-    """
-
-    def __init__(self, n_topics):
-        self.members = np.zeros(n_topics, dtype=int)
-        self.n = np.zeros(n_topics)
-        self.order = []
-
-    def put(self, k, w):
-        if k not in self.order:
-            self.order.append(k)
-        self.members[k] += 1
-        self.n[k] += w
-
-    def take(self, k, w):
-        self.members[k] -= 1
-        self.n[k] = self.n[k] - w if self.members[k] else 0.0
-
-    def drop_empty(self):
-        self.order = [k for k in self.order if self.members[k]]
 
 
 def conditional(phi, alpha, n):

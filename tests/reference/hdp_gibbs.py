@@ -1,6 +1,6 @@
 """Gibbs sampling for the HDP, word by word (the twin of _kernels.hdp._gibbs)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import comb, log
 
 import numpy as np
@@ -17,30 +17,6 @@ DIRECT, INDICATORS, SPARSE = 0, 1, 2
 def seat_ratio(n, m, opens):
     """How the probability of customers and their indicators changes when one comes to n at m tables."""
     return (stirling(n + 1, m + opens) / comb(n + 1, m + opens)) / (stirling(n, m) / comb(n, m))
-
-
-@dataclass
-class Document:
-    """Customers and tables of the topics of a document, in the order of the kernel's list."""
-
-    order: list = field(default_factory=list)
-    n: dict = field(default_factory=dict)
-    m: dict = field(default_factory=dict)
-
-    def put(self, k, opens):
-        if k not in self.order:
-            self.order.append(k)
-            self.n[k] = self.m[k] = 0
-        self.n[k] += 1
-        self.m[k] += opens
-
-    def take(self, k, head):
-        self.n[k] -= 1
-        self.m[k] -= head
-        if self.n[k] == 0:
-            last = self.order.pop()  # fills the gap
-            if last != k:
-                self.order[self.order.index(k)] = last
 
 
 @dataclass
