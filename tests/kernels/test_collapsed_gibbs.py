@@ -288,7 +288,7 @@ def law_of_a_sweep(start, posterior, n_topics):
 def test_one_sweep_has_the_law_of_gibbs_sampling(kernel, name, seed):
     """From any state: so the posterior, and nothing else, stays as it is.
 
-    Chi-square of 4000 draws from the state in which all tokens are in the rarest topic. The laws of independent
+    Chi-square of 4000 draws from the state in which all tokens are in the rarest topic. Laws of independent
     tokens and of equal priors are over 0.05 away in total variation, which takes a thousand draws.
     """
     dense, prior, beta = (np.array(x, dtype=float) for x in TINY[name])

@@ -150,7 +150,12 @@ def test_sparse_draws_and_sums_are_those_of_the_reference(case, n_topics, n_burn
 
 @pytest.mark.parametrize(
     ("case", "n_topics", "n_burn_in", "n_sweeps"),
-    [*((case, 17, 1, 2) for case in CASES), ("small", 1, 0, 1), ("mixed", 16, 0, 3), ("own tokens", 200, 0, 1)],
+    [
+        *((case, 17, 1, 2) for case in CASES),
+        ("small", 1, 0, 1),
+        ("mixed", 16, 0, 3),
+        ("own tokens", 200, 0, 1),
+    ],
 )
 def test_dense_draws_and_sums_are_those_of_the_reference(n_topics, case, n_burn_in, n_sweeps):
     corpus, start, own = corpus_and_start(n_topics, case, np.float64)
