@@ -24,10 +24,9 @@ from tests.reference.enumeration import Enumeration
 def run(corpus, *settings):
     """Nats of the documents, which come in pieces; settings: n_particles, n_resampling, product_inside."""
     given = corpus.rows, corpus.cumulative, corpus.log_norm, corpus.prior
-    pieces = [
-        (corpus.piece(*piece), *given, corpus.keys[slice(*piece)], *settings) for piece in corpus.pieces
-    ]
-    return np.concatenate([left_to_right(*piece) for piece in pieces])
+    keys = [corpus.keys[slice(*piece)] for piece in corpus.pieces]
+    given = [(corpus.piece(*piece), *given, key) for piece, key in zip(corpus.pieces, keys)]
+    return np.concatenate([left_to_right(*each, *settings) for each in given])
 
 
 for_both_estimates = pytest.mark.parametrize("product_inside", [False, True], ids=["wallach", "unbiased"])
