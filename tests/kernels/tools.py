@@ -164,7 +164,7 @@ def assert_teams_agree(run):
     """The arrays that run(team) returns do not depend on the number of threads, to the bit."""
     alone = run(ALONE)
     for n_helpers in (1, 3):
-        for _ in range(10):
+        for _ in range(5):
             for array, other in zip(run(Team(n_helpers)), alone, strict=True):
                 assert_array_equal(array, other)
 
