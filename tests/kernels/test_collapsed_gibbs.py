@@ -259,9 +259,8 @@ def test_long_runs_do_not_drift(kernel):
     for key in range(1000):
         chain.sweep(key)
     chain.check_counts(rtol=1e-10)
-    anew = random_chain(kernel, 4, 5, "mixed")
-    anew.assign(chain.z)
-    assert_allclose(chain.topics.weights(5), anew.topics.weights(5), rtol=1e-10, atol=1e-7)
+    expected = [topics.n for topics in Twin(chain).lists]
+    assert_allclose(chain.topics.weights(5), expected, rtol=1e-10, atol=1e-7)
 
 
 # Five tokens: counts of documents by words, and both priors.
