@@ -40,20 +40,18 @@ def chains(corpus, z, own):
         yield corpus.piece(first, last), given, some, (first, last)
 
 
-def run_sparse(corpus, n_burn_in, n_sweeps, z=None, own=None, drawn=False, with_log_theta=True, team=ALONE):
-    """z after the sweeps, and what the kernel returns, but the sizes of columns instead of their bounds."""
+def run_sparse(corpus, sweeps, z=None, own=None, team=ALONE):
+    """z after the sweeps, and what the kernel returns."""
     z = corpus.unassigned() if z is None else z.copy()
-    sweeps, given = Sweeps(n_burn_in, n_sweeps, drawn, with_log_theta), (corpus.rows, corpus.cumulative)
-    results = []
+    given, results = (corpus.rows, corpus.cumulative, corpus.prior), []
     for documents, chain, some, _ in chains(corpus, z, own):
-        indptr, *found = _sparse_gibbs.sweep_documents(
-            documents, *given, corpus.prior, chain, sweeps, team, some
-        )
+        indptr, *found = _sparse_gibbs.sweep_documents(documents, *given, chain, sweeps, team, some)
         results.append((np.diff(indptr), *found))
-    return z, *joined(results)
+    sizes, *rest = joined(results)
+    return z, np.append(0, np.cumsum(sizes)), *rest
 
 
-def run_dense(corpus, n_burn_in, n_sweeps, z=None, own=None, team=ALONE):
+def run_dense(corpus, sweeps, z=None, own=None, team=ALONE):
     """z after the sweeps, sums of cells, log_theta, and sums of documents."""
     n_topics, n_cells, n_documents = len(corpus.prior), len(corpus.cell_word), corpus.n_documents
     n_padded = -(-n_topics // _dense_gibbs.PADDING) * _dense_gibbs.PADDING
@@ -66,10 +64,8 @@ def run_dense(corpus, n_burn_in, n_sweeps, z=None, own=None, team=ALONE):
         for documents, chain, some, (first, last) in chains(corpus, after, own):
             cells = slice(corpus.indptr[first], corpus.indptr[last])
             target = DenseSums(counts[cells], sums[first:last], log_theta[first:last])
-            _dense_gibbs.sweep_documents(
-                documents, corpus.clump_indptr[first : last + 1], corpus.rows, corpus.prior, chain,
-                Sweeps(n_burn_in, n_sweeps), target, team, some,
-            )  # fmt: skip
+            given = corpus.clump_indptr[first : last + 1], corpus.rows, corpus.prior
+            _dense_gibbs.sweep_documents(documents, *given, chain, sweeps, target, team, some)
         assert not np.any(counts[:, n_topics:])
         runs.append((after, counts[:, :n_topics], log_theta, sums))
     for array, other in zip(runs[0][::2], runs[1][::2]):
@@ -77,28 +73,21 @@ def run_dense(corpus, n_burn_in, n_sweeps, z=None, own=None, team=ALONE):
     return *runs[0][:3], runs[1][3]
 
 
-def dense(corpus, sizes, column_topic, values, fixed, log_theta):
-    """Sums of cells (n_cells, n_topics) and log_theta (n_documents, n_topics)."""
-    given = corpus.indptr, corpus.cell_word, corpus.rows, corpus.prior, np.append(0, np.cumsum(sizes))
-    return reference.dense(*given, column_topic, values, fixed, log_theta)
-
-
-def run(kernel, corpus, *settings, **given):
+def run(kernel, corpus, *given):
     """z, sums of cells and log_theta by either kernel."""
     if kernel == "dense":
-        return run_dense(corpus, *settings, **given)[:3]
-    z, *result = run_sparse(corpus, *settings, **given)
-    return z, *dense(corpus, *result)
+        return run_dense(corpus, *given)[:3]
+    z, *result = run_sparse(corpus, *given)
+    return z, *reference.dense(corpus, *result)
 
 
 for_both_kernels = pytest.mark.parametrize("kernel", ["sparse", "dense"])
 
 
-def run_reference(corpus, n_burn_in, n_sweeps, z, own, drawn, by_lanes):
+def run_reference(corpus, sweeps, z, own=None, by_lanes=False):
     """z, sums of cells, fixed parts, log_theta, and the topics of columns."""
     z, chain = z.copy(), (corpus.rows, corpus.prior, corpus.keys)
-    given = *corpus.documents, *chain, z, n_burn_in, n_sweeps, drawn, by_lanes, *(own or ())
-    return z, *reference.sweep_documents(*given)
+    return z, *reference.sweep_documents(corpus.documents, *chain, z, sweeps, by_lanes, own)
 
 
 def corpus_and_start(n_topics, case, dtype):
@@ -128,41 +117,42 @@ CASES = "unit", "small", "mixed", "continued", "own tokens", "impossible words"
 )
 def test_sparse_draws_and_sums_are_those_of_the_reference(case, n_topics, n_burn_in, n_sweeps, drawn, dtype):
     corpus, start, own = corpus_and_start(n_topics, case, dtype)
-    z, *result = run_sparse(corpus, n_burn_in, n_sweeps, start, own, drawn)
-    expected_z, *expected, orders = run_reference(corpus, n_burn_in, n_sweeps, start, own, drawn, False)
+    sweeps = Sweeps(n_burn_in, n_sweeps, drawn, with_log_theta=True)
+    z, *result = run_sparse(corpus, sweeps, start, own)
+    expected_z, *expected, orders = run_reference(corpus, sweeps, start, own)
     assert_array_equal(z, expected_z)
-    sizes, column_topic, values, fixed, log_theta = result
+    column_indptr, column_topic, values, fixed, log_theta = result
     assert_array_equal(column_topic, np.concatenate(orders))
-    assert_array_equal(sizes, [len(order) for order in orders])
+    assert_array_equal(np.diff(column_indptr), [len(order) for order in orders])
     assert values.dtype == dtype and fixed.dtype == log_theta.dtype == np.float64
     # Entries far below a cell's count carry the rounding of the largest ones; draws are sums of clumps.
-    cells, sums = dense(corpus, *result)
+    cells, sums = reference.dense(corpus, *result)
     atol = 0 if drawn else ROUNDING[dtype] * n_sweeps * corpus.cell_count.max() * 1e-3
     rtol = max(256 * np.finfo(dtype).eps, ROUNDING[dtype]) if drawn else 10 * ROUNDING[dtype]
     assert_allclose(cells, expected[0], rtol=rtol, atol=atol)
     assert_allclose(fixed, 0.0 if drawn else expected[1], rtol=ROUNDING[dtype])
     assert_allclose(sums, expected[2], rtol=1e-12, atol=1e-10)
-    *without, nothing = run_sparse(corpus, n_burn_in, n_sweeps, start, own, drawn, with_log_theta=False)
+    *without, nothing = run_sparse(corpus, sweeps._replace(with_log_theta=False), start, own)
     assert len(nothing) == 0
     for array, other in zip(without, (z, *result)):
         assert_array_equal(array, other)
 
 
 @pytest.mark.parametrize(
-    ("case", "n_topics", "n_burn_in", "n_sweeps"),
+    ("case", "n_topics", "sweeps"),
     [
-        *((case, 17, 1, 2) for case in CASES),
-        ("small", 1, 0, 1),
-        ("mixed", 16, 0, 3),
-        ("own tokens", 200, 0, 1),
+        *((case, 17, Sweeps(1, 2)) for case in CASES),
+        ("small", 1, Sweeps(0, 1)),
+        ("mixed", 16, Sweeps(0, 3)),
+        ("own tokens", 200, Sweeps(0, 1)),
     ],
 )
-def test_dense_draws_and_sums_are_those_of_the_reference(n_topics, case, n_burn_in, n_sweeps):
+def test_dense_draws_and_sums_are_those_of_the_reference(case, n_topics, sweeps):
     corpus, start, own = corpus_and_start(n_topics, case, np.float64)
-    z, cells, log_theta, sums = run_dense(corpus, n_burn_in, n_sweeps, start, own)
-    expected_z, *expected, _ = run_reference(corpus, n_burn_in, n_sweeps, start, own, False, True)
+    z, cells, log_theta, sums = run_dense(corpus, sweeps, start, own)
+    expected_z, *expected, _ = run_reference(corpus, sweeps, start, own, by_lanes=True)
     assert_array_equal(z, expected_z)
-    atol = ROUNDING[np.float64] * n_sweeps * corpus.cell_count.max() * 1e-3
+    atol = ROUNDING[np.float64] * sweeps.n_sweeps * corpus.cell_count.max() * 1e-3
     assert_allclose(cells, expected[0], rtol=1e-10, atol=atol)
     assert_allclose(log_theta, expected[2], rtol=1e-12, atol=1e-10)
     by_document = np.zeros_like(sums)
@@ -173,7 +163,7 @@ def test_dense_draws_and_sums_are_those_of_the_reference(n_topics, case, n_burn_
 def test_single_precision_changes_sums_of_the_dense_kernel_by_little():
     """Where no draw is decided by a rounding, as in this corpus."""
     corpora = [random_corpus(2, 20, n_topics=18, counts="small", dtype=dtype) for dtype in ROUNDING]
-    single, double = (run_dense(corpus, 2, 3) for corpus in corpora)
+    single, double = (run_dense(corpus, Sweeps(2, 3)) for corpus in corpora)
     assert_array_equal(single[0], double[0])
     for array, other in zip(single[1:], double[1:]):
         assert_allclose(array, other, rtol=1e-4, atol=1e-5)
@@ -186,10 +176,11 @@ def test_blocks_widen_as_topics_appear_in_counted_sweeps(dtype):
     cell_word = np.concatenate([np.arange(size) for size in sizes]).astype(np.int32)
     cells = np.append(0, np.cumsum(sizes)), cell_word, np.full(sizes.sum(), 3.0)
     corpus = Corpus(*cells, np.full((100, 200), 0.01), np.full(200, 5.0), dtype)
-    z, *result = run_sparse(corpus, 0, 2)
-    assert result[0][2] > 128
-    expected_z, *expected, _ = run_reference(corpus, 0, 2, corpus.unassigned(), None, False, False)
-    sums, log_theta = dense(corpus, *result)
+    sweeps = Sweeps(0, 2, with_log_theta=True)
+    z, *result = run_sparse(corpus, sweeps)
+    assert np.diff(result[0])[2] > 128
+    expected_z, *expected, _ = run_reference(corpus, sweeps, corpus.unassigned())
+    sums, log_theta = reference.dense(corpus, *result)
     assert_array_equal(z, expected_z)
     assert_allclose(sums, expected[0], rtol=ROUNDING[dtype])
     assert_allclose(log_theta, expected[2], rtol=1e-12)
@@ -197,9 +188,10 @@ def test_blocks_widen_as_topics_appear_in_counted_sweeps(dtype):
 
 def test_any_number_of_threads_gives_the_same():
     corpus = random_corpus(9, 20, n_topics=18, counts="mixed", dtype=np.float32)
-    assert_teams_agree(lambda team: run_dense(corpus, 2, 3, team=team))
+    assert_teams_agree(lambda team: run_dense(corpus, Sweeps(2, 3), team=team))
     for drawn in (False, True):
-        assert_teams_agree(lambda team, drawn=drawn: run_sparse(corpus, 2, 3, drawn=drawn, team=team))
+        sweeps = Sweeps(2, 3, drawn, with_log_theta=True)
+        assert_teams_agree(lambda team, sweeps=sweeps: run_sparse(corpus, sweeps, team=team))
 
 
 @for_both_kernels
@@ -207,7 +199,7 @@ def test_any_number_of_threads_gives_the_same():
 @pytest.mark.parametrize("count", [1e-30, 0.999, 64.0001, 1e30])
 def test_counts_of_any_size_are_conserved(count, dtype, kernel):
     corpus = repeated([count, 1.0, count], *TINY[3], 20, dtype)
-    z, expected, log_theta = run(kernel, corpus, 2, 2)
+    z, expected, log_theta = run(kernel, corpus, Sweeps(2, 2, with_log_theta=True))
     assert_allclose(expected.sum(axis=1), 2 * corpus.cell_count, rtol=2 * 64 * np.finfo(dtype).eps)
     assert np.all(np.isfinite(log_theta)) and np.all(log_theta >= 0)
     assert z.min() >= 0 and z.max() < 3
@@ -217,7 +209,7 @@ def test_sums_of_many_tokens_lose_no_small_shares():
     """Two million tokens in float32, of which one topic has a millionth each."""
     phi = np.tile([1.0, 1e-6], (40_000, 1))
     corpus = repeated(np.full(40_000, 64.0), phi, [1e12, 1e12], 1, np.float32)
-    assert_allclose(run_dense(corpus, 0, 1)[3][0, 1], 64 * 40_000 * 1e-6, rtol=1e-4)
+    assert_allclose(run_dense(corpus, Sweeps(0, 1))[3][0, 1], 64 * 40_000 * 1e-6, rtol=1e-4)
 
 
 @for_both_kernels
@@ -228,7 +220,7 @@ def test_a_word_of_one_document_alone_says_nothing_of_topics(kernel):
     corpus = repeated([1.0, 6.0], phi, [0.3, 0.7, 1.0], 5)
     own = LeftOut(np.ones(5), np.full(3, 0.02), smoothing, np.exp(-corpus.log_norm))
     start = np.tile(np.array([0, 0, 1, 1, 2, 2, 2], dtype=np.int32), 5)
-    _, sums, _ = run(kernel, corpus, 0, 1, start, own=own)
+    _, sums, _ = run(kernel, corpus, Sweeps(0, 1), start, own)
     assert_allclose(sums[::2], np.tile(weights / weights.sum(), (5, 1)), rtol=1e-12)
 
 
@@ -242,7 +234,7 @@ def test_assignments_and_sums_have_the_posterior_distribution(seed, kernel):
     """
     phi, prior = TINY[3]
     corpus = repeated(TINY_COUNTS, phi, prior, 20_000, np.float32, key=1000 + seed)
-    z, expected, log_theta = run(kernel, corpus, 10, 5)
+    z, expected, log_theta = run(kernel, corpus, Sweeps(10, 5, with_log_theta=True))
     exact = Enumeration(TINY_TOKENS, phi, prior)
     states = z.reshape(-1, 5) @ 3 ** np.arange(5)[::-1]  # the order in which they are enumerated
     assert_distributed(np.bincount(states, minlength=3**5), exact.posterior)
@@ -273,7 +265,7 @@ def test_one_draw_has_the_dense_conditional(counts, topics, n_topics, seed):
     phi = random_topics(rng, max(len(counts), 2), n_topics, 1.0)
     phi[0, 1] = 0.0
     corpus = repeated(counts, phi, rng.gamma(1.0, 0.5, n_topics) + 0.02, 20_000, np.float32, key=seed)
-    z, *_ = run_dense(corpus, 0, 1, np.tile(np.array(topics, dtype=np.int32), 20_000))
+    z, *_ = run_dense(corpus, Sweeps(0, 1), np.tile(np.array(topics, dtype=np.int32), 20_000))
     weights = np.concatenate([clump_weights(c) for c in counts])
     others = [(k, w) for k, w in zip(topics[1:], weights[1:]) if k >= 0]
     n = np.bincount([k for k, _ in others], [w for _, w in others], n_topics) if others else 0

@@ -24,7 +24,7 @@ def test_proportions_are_those_of_the_reference(n_topics, dtype):
     *sums, _ = sweep_documents(corpus.documents, *given, Sweeps(2, 3), ALONE)
     cells = corpus.indptr, corpus.cell_word
     theta = sampled_proportions(*cells, *sums, corpus.rows, corpus.prior, 3)
-    expected, _ = dense(*cells, corpus.rows, corpus.prior, *sums)
+    expected, _ = dense(corpus, *sums)
     expected = reference.sampled_proportions(corpus.indptr, expected, corpus.prior, 3)
     assert_allclose(theta, expected, rtol=ROUNDING[dtype])
     assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-13)

@@ -49,7 +49,7 @@ def sampled_arguments(case, drawn=False):
     corpus = case.corpus
     given = corpus.rows, corpus.cumulative, corpus.prior, Chains(corpus.keys, corpus.unassigned())
     sums = sweep_documents(corpus.documents, *given, Sweeps(2, N_KEPT, drawn), ALONE)
-    expected = dense(corpus.indptr, corpus.cell_word, corpus.rows, corpus.prior, *sums[:4])[0]
+    expected = dense(corpus, *sums[:4])[0]
     return (corpus.indptr, sums, corpus.rows, corpus.prior, FACTOR / N_KEPT), expected / N_KEPT
 
 
