@@ -69,6 +69,11 @@ class Chain:
     def lists(self):
         return TableLists(self.list_start, self.entries, self.n_entries)
 
+    @property
+    def settings(self):
+        concentrations = self.b0, self.b1, self.topic_word_prior
+        return SweepSettings(self.sampler, self.common, *concentrations, self.n_features)
+
     def topics(self, root):
         return RootTopics(self.counts, self.totals, root, self.ids)
 
@@ -96,9 +101,7 @@ class Chain:
     def sweep(self, key, cell=0):
         """Returns the cell at which there was no capacity."""
         weigh_lists(self.lists, self.ratios, self.sampler != DIRECT)
-        concentrations = self.b0, self.b1, self.topic_word_prior
-        settings = SweepSettings(self.sampler, self.common, *concentrations, self.n_features)
-        state = self.topics(self.root), self.rest, settings, self.lists, self.ratios, self.z
+        state = self.topics(self.root), self.rest, self.settings, self.lists, self.ratios, self.z
         cell, self.rest = sweep_cells(cell, self.cells, *state, int(key))
         return cell
 
@@ -142,9 +145,7 @@ class Twin:
         self.state = reference.State(*arrays, chain.rest, documents, chain.z.copy())
 
     def sweep(self, key):
-        c = self.chain
-        settings = reference.Settings(c.sampler, c.b0, c.b1, c.topic_word_prior, c.n_features, c.common)
-        reference.sweep_cells(c.cells, self.state, settings, key)
+        reference.sweep_cells(self.chain.cells, self.state, self.chain.settings, key)
 
     def check(self):
         assert_array_equal(self.chain.z, self.state.z)
@@ -262,8 +263,8 @@ def test_every_split_and_merge_is_that_of_the_reference(counts):
     for key in range(8):
         given = chain.topics(chain.root), fixed, 0.7, 0.1
         accepted = split_merge(chain.cells, *given, chain.lists, chain.z, 20, 3, key)
-        settings = 0.7, 0.1, len(chain.counts), z, 20, 3, key
-        assert accepted == gibbs_split_merge.split_merge(tokens, weight, fixed, *settings)
+        given = 0.7, 0.1, len(chain.counts), z, 20, 3, key
+        assert accepted == gibbs_split_merge.split_merge(tokens, weight, fixed, *given)
         assert_array_equal(chain.z, z)
         assert_allclose(chain.root, weight, rtol=1e-9)
         chain.check()

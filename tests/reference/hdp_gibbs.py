@@ -39,16 +39,6 @@ class State:
         self.totals[k] += weight
 
 
-@dataclass
-class Settings:
-    sampler: int
-    b0: float
-    b1: float
-    topic_word_prior: float
-    n_features: int
-    common: int = 0
-
-
 def weights(state, settings, document, word):
     """Weights of a token that is nowhere: of any topic with a table more, of the document's own topics beyond
     that (a table more, an old one), and of a new topic."""
@@ -57,7 +47,7 @@ def weights(state, settings, document, word):
     any_topic = state.root * q
     if settings.sampler == DIRECT:
         return any_topic, [(0.0, q[k] * document.n[k]) for k in document.order], new
-    seat = (settings.b0 + state.root.sum()) / settings.b1
+    seat = (settings.topic_concentration + state.root.sum()) / settings.doc_concentration
     own = []
     for k in document.order:
         table, old = (seat_ratio(document.n[k], document.m[k], opens) for opens in (1, 0))
@@ -133,7 +123,7 @@ def propose(state, settings, document, word, stale, new, old, head, stream):
 
 
 def sweep_cells(cells, state, settings, key):
-    """Draw every token once, in place."""
+    """Draw every token once, in place; cells and settings are a NumberedCells and a SweepSettings."""
     cell_word, cell_document, cell_count, cell_start = cells
     tables = settings.sampler != DIRECT
     stale, last = None, 0
@@ -164,7 +154,7 @@ def sweep_cells(cells, state, settings, key):
             if k < 0:
                 k = int(np.argmin(state.root > 0))
                 if not tables:
-                    stick = state.rest * (1 - stream.uniform() ** (1 / settings.b0))
+                    stick = state.rest * (1 - stream.uniform() ** (1 / settings.topic_concentration))
                     state.root[k] = stick
                     state.rest -= stick
             document.put(k, opens)
