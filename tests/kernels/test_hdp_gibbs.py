@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,13 +20,11 @@ from sktopic._kernels.hdp._gibbs import (
 )
 from sktopic._kernels.hdp._gibbs_split_merge import split_merge
 from sktopic._kernels.random._rng import position_keys
-from tests.kernels.tools import for_each_seed
+from tests.kernels.tools import for_each_seed, golden
 from tests.reference import gibbs_split_merge
 from tests.reference import hdp_gibbs as reference
 from tests.reference.documents import Seating, clumps
 from tests.reference.hdp_gibbs import DIRECT, INDICATORS, SPARSE
-
-GOLDEN = Path(__file__).parent.parent / "golden"
 
 
 @dataclass
@@ -173,12 +170,11 @@ def random_chain(seed, sampler, counts="small", size=160, **settings):
 
 
 def test_weights_are_those_of_the_golden_conditionals():
-    golden = np.load(GOLDEN / "hdp_token_conditional_golden.npz")
-    for i in range(len(golden["n"])):
-        n, m = (golden[name][i].astype(np.int32) for name in ("n", "m"))
-        given = golden["gamma_tilde"][i], golden["phi"][i]
-        w = seat_weights(n, m, *given, golden["b0"][i], golden["b1"][i])
-        assert_allclose(w / w.sum(), golden["prob_mean"][i][:, 1:], rtol=1e-12, atol=1e-300)
+    arrays = golden("hdp_token_conditional")
+    names = "n", "m", "gamma_tilde", "phi", "b0", "b1", "prob_mean"
+    for n, m, *given, expected in zip(*(arrays[name] for name in names)):
+        w = seat_weights(n.astype(np.int32), m.astype(np.int32), *given)
+        assert_allclose(w / w.sum(), expected[:, 1:], rtol=1e-12, atol=1e-300)
 
 
 @pytest.mark.parametrize("counts", ["small", "mixed"])
@@ -275,7 +271,7 @@ def test_every_split_and_merge_is_that_of_the_reference(counts):
 
 # The law
 
-EXACT = np.load(GOLDEN / "hdp_exact_posterior_golden.npz")
+EXACT = golden("hdp_exact_posterior")
 
 
 def tiny(sampler):

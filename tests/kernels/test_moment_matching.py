@@ -2,7 +2,6 @@
 
 from decimal import Context, Decimal, localcontext
 from itertools import product
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,15 +20,10 @@ from sktopic._kernels.moments._matching import (
     list_tokens,
     permutation,
 )
-from tests.kernels.tools import (
-    joined,
-    random_corpus,
-    random_topics,
-)
+from tests.kernels.tools import golden, joined, random_corpus, random_topics
 from tests.reference import moment_matching as reference
 
-with np.load(Path(__file__).parent.parent / "golden" / "bmm_golden.npz") as arrays:
-    GOLDEN = dict(arrays)
+GOLDEN = golden("bmm")
 for_each_model = pytest.mark.parametrize(
     "model", [FIXED, DEGENERATE, TRIANGULAR], ids=["fixed", "degenerate", "triangular"]
 )

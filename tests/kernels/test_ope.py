@@ -1,17 +1,16 @@
 """Stochastic Frank-Wolfe steps: golden vertices, the whole gradient, the law of the draws, the limit."""
 
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._kernels.lda._ope import draw_choices, maximise_documents
-from tests.kernels.tools import for_both_precisions, joined, random_corpus, repeated
+from tests.kernels.tools import for_both_precisions, golden, joined, random_corpus, repeated
 from tests.reference import ope as reference
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "ope_golden.npz"
+GOLDEN = golden("ope")
 # Entries of rows that float32 rounds; the vertices of the tests below are further apart.
 TOLERANCE = {np.float32: 1e-5, np.float64: 1e-11}
 
@@ -30,30 +29,29 @@ def maximise(corpus, start, choices, p, rows=None, **settings):
 @pytest.mark.parametrize(("draws", "suffix"), [("bern_lik_first", ""), ("bern_prior_first", "_prior_first")])
 def test_golden_vertices_exactly_and_theta(draws, suffix, case):
     """One of the cases in which the prior is drawn first starts with a tie of all topics."""
-    golden = np.load(GOLDEN)
-    words = np.flatnonzero(golden["doc"])
+    words = np.flatnonzero(GOLDEN["doc"])
 
     def theta(n_iter, dtype=np.float64):
         found, _ = maximise_documents(
             np.array([0, len(words)]),
             np.arange(len(words), dtype=np.int32),
-            golden["doc"][words].astype(np.float64),
-            np.ascontiguousarray(golden["beta"][:, words].T, dtype=dtype),
-            np.full(6, golden["alpha"][case]),
-            golden["theta1"][None].copy(),
-            golden[draws][case, :n_iter].astype(np.uint8)[None],
-            float(golden["p"][case]),
+            GOLDEN["doc"][words].astype(np.float64),
+            np.ascontiguousarray(GOLDEN["beta"][:, words].T, dtype=dtype),
+            np.full(6, GOLDEN["alpha"][case]),
+            GOLDEN["theta1"][None].copy(),
+            GOLDEN[draws][case, :n_iter].astype(np.uint8)[None],
+            float(GOLDEN["p"][case]),
         )
         return found[0]
 
     trace = np.array([theta(t) for t in range(1, 51)])
     # What was added to (t + 1) theta_t in each iteration
-    numerators = np.vstack([golden["theta1"], trace * np.arange(2, 52)[:, None]])
-    assert_array_equal(np.diff(numerators, axis=0).argmax(axis=1), golden[f"vertices{suffix}"][case])
+    numerators = np.vstack([GOLDEN["theta1"], trace * np.arange(2, 52)[:, None]])
+    assert_array_equal(np.diff(numerators, axis=0).argmax(axis=1), GOLDEN[f"vertices{suffix}"][case])
     for last in (trace[-1], theta(50, np.float32)):
-        assert_allclose(last, golden[f"theta_T{suffix}"][case], rtol=0, atol=1e-12)
+        assert_allclose(last, GOLDEN[f"theta_T{suffix}"][case], rtol=0, atol=1e-12)
     if not suffix:
-        assert_allclose(trace, golden["theta_trace"][case], rtol=0, atol=1e-12)
+        assert_allclose(trace, GOLDEN["theta_trace"][case], rtol=0, atol=1e-12)
 
 
 @for_both_precisions

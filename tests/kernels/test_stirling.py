@@ -1,14 +1,11 @@
 """Ratios of Stirling numbers are those of exact integers, however the table came to grow."""
 
-from pathlib import Path
-
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._kernels.numbers._stirling import stirling_ratios
+from tests.kernels.tools import golden
 from tests.reference import stirling as reference
-
-GOLDEN = Path(__file__).parent.parent / "golden" / "stirling_golden.npz"
 
 
 def ratios(pairs):
@@ -31,14 +28,14 @@ def test_ratios_are_those_of_exact_integers():
 
 def test_golden_ratios():
     """Also of thousands of customers."""
-    with np.load(GOLDEN) as golden:
-        n, m = np.array(pairs_up_to(60)).T
-        # A logarithm of size up to 5 is itself rounded at the 16th digit.
-        logs = [golden[f"log_ratio_{which}"][n, m] for which in ("old", "new")]
-        assert_allclose(ratios(np.stack([n, m], axis=1)), np.exp(logs), rtol=1e-13)
-        n, m = np.meshgrid(golden["big_n"], golden["big_m"], indexing="ij")
-        logs = [golden[f"big_log_ratio_{which}"].ravel() for which in ("old", "new")]
-        assert_allclose(ratios(np.stack([n.ravel(), m.ravel()], axis=1)), np.exp(logs), rtol=1e-13)
+    exact = golden("stirling")
+    n, m = np.array(pairs_up_to(60)).T
+    # A logarithm of size up to 5 is itself rounded at the 16th digit.
+    logs = [exact[f"log_ratio_{which}"][n, m] for which in ("old", "new")]
+    assert_allclose(ratios(np.stack([n, m], axis=1)), np.exp(logs), rtol=1e-13)
+    n, m = np.meshgrid(exact["big_n"], exact["big_m"], indexing="ij")
+    logs = [exact[f"big_log_ratio_{which}"].ravel() for which in ("old", "new")]
+    assert_allclose(ratios(np.stack([n.ravel(), m.ravel()], axis=1)), np.exp(logs), rtol=1e-13)
 
 
 def test_order_of_requests_does_not_change_the_numbers():

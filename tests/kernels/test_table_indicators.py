@@ -1,7 +1,6 @@
 """Topics and table indicators: golden conditionals, the draws of the twin, the law of many draws."""
 
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,17 +14,16 @@ from tests.kernels.tools import (
     assert_within,
     for_both_precisions,
     for_each_seed,
+    golden,
     joined,
     random_corpus,
     repeated,
 )
 from tests.reference import table_indicators as reference
 
-GOLDEN = Path(__file__).parent.parent / "golden"
-
 for_each_sampler = pytest.mark.parametrize("sampler", ["dense", "tables", "sums"])
-CONDITIONALS = np.load(GOLDEN / "hdp_token_conditional_golden.npz")
-POSTERIOR = np.load(GOLDEN / "hdp_exact_posterior_golden.npz")
+CONDITIONALS = golden("hdp_token_conditional")
+POSTERIOR = golden("hdp_exact_posterior")
 
 
 def root_weights(g, b0, root):
@@ -153,12 +151,12 @@ def test_every_draw_is_that_of_the_reference(kind, n_topics, sampler, dtype):
 @pytest.mark.parametrize(("sampler", "root"), [("dense", "mean"), ("tables", "paper"), ("sums", "mean")])
 def test_means_are_those_of_the_posterior(root, sampler, seed):
     """Five sweeps of 20,000 documents, within 5 standard errors, each below a hundredth."""
-    golden = {name[4:]: value for name, value in POSTERIOR.items() if name.startswith("hyb_")}
-    alpha = golden["b1"] * root_weights(golden["gamma_tilde"], golden["b0"], root)
-    words, counts = np.unique(golden["doc"], return_counts=True)
-    corpus = repeated(counts, golden["phi"].T[words], alpha, 20_000, np.float32, key=2000 + seed)
+    exact = {name[4:]: value for name, value in POSTERIOR.items() if name.startswith("hyb_")}
+    alpha = exact["b1"] * root_weights(exact["gamma_tilde"], exact["b0"], root)
+    words, counts = np.unique(exact["doc"], return_counts=True)
+    corpus = repeated(counts, exact["phi"].T[words], alpha, 20_000, np.float32, key=2000 + seed)
     groups = [(i, i + 200) for i in range(0, 20_000, 200)]
     *blocks, tables = run(corpus, 20, 5, sampler, pieces=groups)
     customers = drawn(corpus, *blocks).reshape(20_000, len(words), 3).sum(axis=1)
-    assert_within(customers / 5, golden[f"EN_{root}"], 5)
-    assert_within(tables / 200 / 5, golden[f"Etables_{root}"], 5)
+    assert_within(customers / 5, exact[f"EN_{root}"], 5)
+    assert_within(tables / 200 / 5, exact[f"Etables_{root}"], 5)

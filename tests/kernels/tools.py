@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +28,12 @@ for_both_precisions = pytest.mark.parametrize("dtype", [np.float32, np.float64],
 
 # Largest relative error of sums of products of a few factors.
 ROUNDING = {np.float32: 2e-6, np.float64: 1e-12}
+
+
+def golden(name):
+    """The arrays of a file in tests/golden."""
+    with np.load(Path(__file__).parent.parent / "golden" / f"{name}_golden.npz") as arrays:
+        return dict(arrays)
 
 
 @dataclass
