@@ -49,9 +49,3 @@ def test_exact_posterior_means_of_tiny_documents(scale, largest_error):
         exact = Enumeration([0, 0, 1, 2, 2, 3], phi, prior).mean_theta()
         weights, _ = collapse(repeated(counts, phi, prior, 1), 500, 10.0, 0.9)
         assert np.abs(weights[0] / weights[0].sum() - exact).max() < largest_error
-
-
-@pytest.mark.parametrize("prior", [1e-12, 1e12])
-def test_extremes_stay_finite(prior):
-    corpus = repeated([1e20, 1e-6], [[0.9, 0.05], [0.1, 0.95]], [prior, prior], 2, dtype=np.float32)
-    assert all(np.isfinite(array).all() for array in collapse(corpus, 5, 0.0, 1.0))
