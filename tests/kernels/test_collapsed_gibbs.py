@@ -13,7 +13,7 @@ from sktopic._kernels.lda._collapsed_gibbs import list_topics, sweep_words, tran
 from sktopic._kernels.random._rng import position_keys
 from tests.kernels.tools import assert_distributed, for_each_seed
 from tests.reference import collapsed_gibbs as reference
-from tests.reference.documents import clump_weights
+from tests.reference.documents import clumps
 
 SMOOTHING = 0.07
 
@@ -118,10 +118,8 @@ class Chain:
         self.cell_document = document.astype(np.int32)
         self.cell_count = self.dense.T[by_word, document].astype(np.float64)
         self.word_indptr = np.searchsorted(by_word, np.arange(len(self.words) + 1)).astype(np.int64)
-        n_clumps = [len(clump_weights(c)) for c in self.cell_count]
-        self.token_document = np.repeat(document, n_clumps)
-        self.token_word = np.repeat(self.words[by_word], n_clumps)
-        self.token_weight = np.concatenate([clump_weights(c) for c in self.cell_count])
+        cell, self.token_weight = clumps(self.cell_count)
+        self.token_document, self.token_word = document[cell], self.words[by_word][cell]
         self.z = np.full(len(self.token_word), -1, dtype=np.int32)
         self.totals, self.others = self.counts.sum(axis=0), self.counts.copy()
         self.topics = self.kernel(self)
@@ -207,16 +205,15 @@ def random_chain(kernel, seed, n_topics, counts="small", others=True, matrix=Fal
 @for_each_kernel
 @pytest.mark.parametrize("update_counts", [True, False], ids=["alone", "shard"])
 @pytest.mark.parametrize(
-    ("counts", "others", "matrix", "assigned"),
+    ("n_topics", "counts", "others", "matrix", "assigned"),
     [
-        ("unit", False, False, False),
-        ("small", True, False, False),
-        ("mixed", True, False, False),
-        ("mixed", False, False, True),
-        ("small", True, True, True),
+        (1, "mixed", True, True, True),
+        (5, "unit", False, False, False),
+        (16, "small", True, True, True),
+        (17, "mixed", True, False, False),
+        (40, "mixed", False, False, True),
     ],
 )
-@pytest.mark.parametrize("n_topics", [1, 5, 16, 17, 40])
 def test_every_draw_is_that_of_the_reference(
     n_topics, counts, others, matrix, assigned, update_counts, kernel
 ):
@@ -226,7 +223,7 @@ def test_every_draw_is_that_of_the_reference(
         chain.assign(np.random.default_rng(0).integers(0, n_topics, len(chain.z)))
         chain.check_counts()
     twin = Twin(chain)
-    for key in range(3):  # the first sweep assigns
+    for key in range(2):  # the first sweep assigns
         before, counts_before = chain.z.copy(), chain.counts.copy()
         chain.sweep(key, update_counts)
         twin.sweep(key, update_counts)
@@ -246,7 +243,7 @@ def test_every_draw_is_that_of_the_reference(
 def test_hints_save_time_and_nothing_else(largest):
     rng = np.random.default_rng(0)
     plain, misled = random_chain(Lists, 7, 9, "mixed"), random_chain(Lists, 7, 9, "mixed")
-    for key in range(5):
+    for key in range(3):
         misled.topics.hint[:] = rng.integers(0, largest, len(misled.z), endpoint=True)
         for chain in (plain, misled):
             chain.sweep(key)
@@ -257,34 +254,20 @@ def test_hints_save_time_and_nothing_else(largest):
 
 @for_each_kernel
 def test_long_runs_do_not_drift(kernel):
-    """Fractional counts enter and leave two thousand times; sums kept up to date are still sums."""
+    """Fractional counts enter and leave a thousand times; sums kept up to date are still sums."""
     chain = random_chain(kernel, 4, 5, "mixed")
-    for key in position_keys(5, 0, 2000).tolist():
+    for key in range(1000):
         chain.sweep(key)
     chain.check_counts(rtol=1e-10)
-    anew = random_chain(kernel, 4, 5, "mixed")
-    anew.assign(chain.z)
-    assert_allclose(chain.topics.weights(5), anew.topics.weights(5), rtol=1e-10, atol=1e-7)
+    expected = [topics.n for topics in Twin(chain).lists]
+    assert_allclose(chain.topics.weights(5), expected, rtol=1e-10, atol=1e-7)
 
 
-# Five tokens: counts of documents by words, and both priors. The posterior of the second is spread over
-# states with a topic of its own each, that of the third has words in common to all documents. Laws of
-# independent tokens and of a prior equal for all topics are over 0.05 away in total variation.
+# Five tokens: counts of documents by words, and both priors.
 TINY = {
-    "two documents, K = 2": ([[2, 1], [1, 1]], [0.4, 1.3], 0.5),
-    "three documents, K = 2": ([[1, 1, 0], [0, 1, 1], [1, 0, 0]], [0.2, 0.9], 0.1),
-    "two documents, K = 3": ([[2, 0, 1], [0, 2, 0]], [0.1, 0.3, 0.9], 0.1),
-    "three documents, K = 3": ([[1, 1], [2, 0], [0, 1]], [0.15, 0.05, 0.6], 0.2),
+    "a number": ([[1, 1], [2, 0], [0, 1]], [0.15, 0.05, 0.6], 0.2),
     "a matrix": ([[2, 1], [1, 1]], [0.4, 1.3], [[0.5, 0.05], [0.5, 2.0]]),
 }
-
-
-def tiny(kernel, name):
-    """A chain of the documents of that name; its states and their posterior probabilities."""
-    dense, prior, beta = (np.array(x, dtype=float) for x in TINY[name])
-    counts = np.zeros((dense.shape[1], len(prior)))
-    chain = Chain(kernel, dense, prior, np.arange(len(counts)), counts, beta)
-    return chain, *reference.posterior(chain.token_document, chain.token_word, *dense.shape, prior, beta)
 
 
 def law_of_a_sweep(start, posterior, n_topics):
@@ -297,40 +280,25 @@ def law_of_a_sweep(start, posterior, n_topics):
     return law.ravel()
 
 
-@pytest.mark.parametrize("name", TINY)
-def test_conditionals_of_the_reference_are_ratios_of_the_joint(name):
-    chain, states, p = tiny(Lists, name)
-    n_topics = len(chain.prior)
-    beta = np.broadcast_to(chain.beta, chain.counts.shape)
-    p = p.reshape((n_topics,) * len(chain.z))
-    for z in states:
-        one_hot = np.eye(n_topics)[z]
-        for token, (d, w) in enumerate(zip(chain.token_document, chain.token_word)):
-            one_hot[token] = 0.0
-            n = one_hot[chain.token_document == d].sum(axis=0)
-            n_w = one_hot[chain.token_word == w].sum(axis=0)
-            conditional, _ = reference.conditional(n_w, one_hot.sum(axis=0), chain.prior, beta, w, n)
-            expected = p[(*z[:token], slice(None), *z[token + 1 :])]
-            assert_allclose(conditional / conditional.sum(), expected / expected.sum(), rtol=1e-12)
-            one_hot[token, z[token]] = 1.0
-
-
 @pytest.mark.law
 @for_each_kernel
 @for_each_seed
 @pytest.mark.parametrize("name", TINY)
 def test_one_sweep_has_the_law_of_gibbs_sampling(kernel, name, seed):
-    """From any state: so the posterior, and nothing else, stays as it is. Chi-square of 4000 draws from the
-    state in which all tokens are in the rarest topic, and of as many from a draw of the posterior."""
-    chain, states, p = tiny(kernel, name)
-    n_topics, n_sweeps = len(chain.prior), 4000
-    rarest = np.full(len(chain.z), np.argmin(chain.prior))
-    for i, start in enumerate([rarest, states[np.random.default_rng(seed).choice(len(p), p=p)]]):
-        z = np.empty((n_sweeps, len(start)), dtype=np.int32)
-        for row, key in zip(z, position_keys(100 * seed + i, 0, n_sweeps).tolist()):
-            chain.assign(start)
-            chain.sweep(key)
-            row[:] = chain.z
-        law = law_of_a_sweep(start, p, n_topics)
-        drawn = z @ n_topics ** np.arange(len(start))[::-1]  # the order of the enumeration
-        assert_distributed(np.bincount(drawn, minlength=len(law)), law)
+    """From any state: so the posterior, and nothing else, stays as it is.
+
+    Chi-square of 4000 draws from the state in which all tokens are in the rarest topic. Laws of independent
+    tokens and of equal priors are over 0.05 away in total variation, which takes a thousand draws.
+    """
+    dense, prior, beta = (np.array(x, dtype=float) for x in TINY[name])
+    counts = np.zeros((dense.shape[1], len(prior)))
+    chain = Chain(kernel, dense, prior, np.arange(len(counts)), counts, beta)
+    _, p = reference.posterior(chain.token_document, chain.token_word, *dense.shape, prior, beta)
+    start = np.full(len(chain.z), np.argmin(prior))
+    drawn = np.empty(4000, dtype=int)
+    for i, key in enumerate(position_keys(100 * seed, 0, len(drawn)).tolist()):
+        chain.assign(start)
+        chain.sweep(key)
+        drawn[i] = chain.z @ len(prior) ** np.arange(len(start))[::-1]  # the order of the enumeration
+    law = law_of_a_sweep(start, p, len(prior))
+    assert_distributed(np.bincount(drawn, minlength=len(law)), law)

@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic._kernels.documents._completion import hide_tokens
 from sktopic._kernels.documents._reading import (
     clump_weights,
     copy_rows,
@@ -31,11 +30,8 @@ def gathered(arrays, rows, n_features=50, copy_rows=copy_rows, number_words=numb
     return batch | dict(zip(NUMBERED, numbered))
 
 
-@for_each_index
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
-    "rows", [np.arange(20), np.arange(19, -1, -1), [3], [7], [0, 7], [5, 5, 2], []], ids=str
-)
+@pytest.mark.parametrize(("dtype", "index"), [(np.float32, np.int64), (np.float64, np.int32)])
+@pytest.mark.parametrize("rows", [np.arange(19, -1, -1), [7], [0, 7], [5, 5, 2], []], ids=str)
 def test_batch_is_that_of_the_reference(rows, dtype, index):
     rng = np.random.default_rng(0)
     dense = rng.poisson(0.4, (20, 50)) * rng.choice([1.0, 1.0, 0.4, 40.0, 1e9], (20, 50))
@@ -56,11 +52,7 @@ def test_batch_is_that_of_the_reference(rows, dtype, index):
         assert_allclose(batch[name], expected[name], rtol=rtol, err_msg=name)
 
 
-@pytest.mark.parametrize(
-    ("words", "counts"),
-    [([3, 1], [1, 2]), ([1, 1], [1, 2]), ([1, 3], [1, 0])],
-    ids=["unsorted", "duplicated", "with a zero"],
-)
+@pytest.mark.parametrize(("words", "counts"), [([3, 1], [1, 2]), ([1, 1], [1, 2]), ([1, 3], [1, 0])], ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
 def test_rows_out_of_order_are_told(words, counts, dtype):
     arrays = np.array([0, 2, 4]), np.array([0, 1, *words]), np.array([1, 2, *counts], dtype=dtype)
@@ -91,11 +83,8 @@ def test_rows_that_are_not_valid_are_not_copied(indptr, indices, data, index):
     arrays = np.array(indptr, dtype=index), np.array(indices, dtype=index), np.array(data)
     for copy in (copy_rows, reference.copy_rows):
         assert copy(*arrays, np.arange(3), 5, LARGEST) is None
-
-
-def test_words_beyond_32_bits_are_not_cut_off():
-    arrays = np.array([0, 1]), np.array([2**32 + 1]), np.array([1.0])
-    assert copy_rows(*arrays, np.array([0]), 5, LARGEST) is None
+    beyond_32_bits = np.array([0, 1]), np.array([2**32 + 1]), np.array([1.0])
+    assert copy_rows(*beyond_32_bits, np.array([0]), 5, LARGEST) is None
 
 
 @for_each_index
@@ -146,7 +135,3 @@ def test_count_becomes_units_and_a_remainder_up_to_64_and_64_equal_clumps_beyond
     assert_allclose(clumps, reference.clump_weights(count))
     assert_allclose(np.unique(clumps), weights, rtol=1e-15)
     assert_allclose(clumps.sum(), count, rtol=1e-14)
-    # What kernels cut a count into: a clump hidden at random shows the weight of one.
-    keys = np.arange(4000, dtype=np.uint64)
-    hidden = hide_tokens(np.arange(4001), np.full(4000, float(count)), keys, 1e-9)
-    assert_allclose(np.unique(hidden), weights, rtol=1e-15)

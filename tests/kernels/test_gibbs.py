@@ -14,6 +14,7 @@ from tests.kernels.tools import (
     ALONE,
     ROUNDING,
     TINY,
+    TINY_COUNTS,
     TINY_TOKENS,
     Corpus,
     assert_distributed,
@@ -25,7 +26,6 @@ from tests.kernels.tools import (
     random_corpus,
     random_topics,
     repeated,
-    tiny,
 )
 from tests.reference import gibbs as reference
 from tests.reference.documents import clump_weights
@@ -40,20 +40,18 @@ def chains(corpus, z, own):
         yield corpus.piece(first, last), given, some, (first, last)
 
 
-def run_sparse(corpus, n_burn_in, n_sweeps, z=None, own=None, drawn=False, with_log_theta=True, team=ALONE):
-    """z after the sweeps, and what the kernel returns, but the sizes of columns instead of their bounds."""
+def run_sparse(corpus, sweeps, z=None, own=None, team=ALONE):
+    """z after the sweeps, and what the kernel returns."""
     z = corpus.unassigned() if z is None else z.copy()
-    sweeps, given = Sweeps(n_burn_in, n_sweeps, drawn, with_log_theta), (corpus.rows, corpus.cumulative)
-    results = []
+    given, results = (corpus.rows, corpus.cumulative, corpus.prior), []
     for documents, chain, some, _ in chains(corpus, z, own):
-        indptr, *found = _sparse_gibbs.sweep_documents(
-            documents, *given, corpus.prior, chain, sweeps, team, some
-        )
+        indptr, *found = _sparse_gibbs.sweep_documents(documents, *given, chain, sweeps, team, some)
         results.append((np.diff(indptr), *found))
-    return z, *joined(results)
+    sizes, *rest = joined(results)
+    return z, np.append(0, np.cumsum(sizes)), *rest
 
 
-def run_dense(corpus, n_burn_in, n_sweeps, z=None, own=None, team=ALONE):
+def run_dense(corpus, sweeps, z=None, own=None, team=ALONE):
     """z after the sweeps, sums of cells, log_theta, and sums of documents."""
     n_topics, n_cells, n_documents = len(corpus.prior), len(corpus.cell_word), corpus.n_documents
     n_padded = -(-n_topics // _dense_gibbs.PADDING) * _dense_gibbs.PADDING
@@ -61,17 +59,13 @@ def run_dense(corpus, n_burn_in, n_sweeps, z=None, own=None, team=ALONE):
     for by_document in (False, True):
         after = corpus.unassigned() if z is None else z.copy()
         counts = np.full((0 if by_document else n_cells, n_padded), np.nan, dtype=corpus.dtype)
-        sums, log_theta = (
-            np.full((n_documents * by_document, n_topics), np.nan),
-            np.zeros((n_documents, n_topics)),
-        )
+        sums = np.full((n_documents * by_document, n_topics), np.nan)
+        log_theta = np.zeros((n_documents, n_topics))
         for documents, chain, some, (first, last) in chains(corpus, after, own):
             cells = slice(corpus.indptr[first], corpus.indptr[last])
             target = DenseSums(counts[cells], sums[first:last], log_theta[first:last])
-            _dense_gibbs.sweep_documents(
-                documents, corpus.clump_indptr[first : last + 1], corpus.rows, corpus.prior, chain,
-                Sweeps(n_burn_in, n_sweeps), target, team, some,
-            )  # fmt: skip
+            given = corpus.clump_indptr[first : last + 1], corpus.rows, corpus.prior
+            _dense_gibbs.sweep_documents(documents, *given, chain, sweeps, target, team, some)
         assert not np.any(counts[:, n_topics:])
         runs.append((after, counts[:, :n_topics], log_theta, sums))
     for array, other in zip(runs[0][::2], runs[1][::2]):
@@ -79,28 +73,21 @@ def run_dense(corpus, n_burn_in, n_sweeps, z=None, own=None, team=ALONE):
     return *runs[0][:3], runs[1][3]
 
 
-def dense(corpus, sizes, column_topic, values, fixed, log_theta):
-    """Sums of cells (n_cells, n_topics) and log_theta (n_documents, n_topics)."""
-    given = corpus.indptr, corpus.cell_word, corpus.rows, corpus.prior, np.append(0, np.cumsum(sizes))
-    return reference.dense(*given, column_topic, values, fixed, log_theta)
-
-
-def run(kernel, corpus, *settings, **given):
+def run(kernel, corpus, *given):
     """z, sums of cells and log_theta by either kernel."""
     if kernel == "dense":
-        return run_dense(corpus, *settings, **given)[:3]
-    z, *result = run_sparse(corpus, *settings, **given)
-    return z, *dense(corpus, *result)
+        return run_dense(corpus, *given)[:3]
+    z, *result = run_sparse(corpus, *given)
+    return z, *reference.dense(corpus, *result)
 
 
 for_both_kernels = pytest.mark.parametrize("kernel", ["sparse", "dense"])
 
 
-def run_reference(corpus, n_burn_in, n_sweeps, z, own, drawn, by_lanes):
+def run_reference(corpus, sweeps, z, own=None, by_lanes=False):
     """z, sums of cells, fixed parts, log_theta, and the topics of columns."""
     z, chain = z.copy(), (corpus.rows, corpus.prior, corpus.keys)
-    given = *corpus.documents, *chain, z, n_burn_in, n_sweeps, drawn, by_lanes, *(own or ())
-    return z, *reference.sweep_documents(*given)
+    return z, *reference.sweep_documents(corpus.documents, *chain, z, sweeps, by_lanes, own)
 
 
 def corpus_and_start(n_topics, case, dtype):
@@ -119,48 +106,53 @@ def corpus_and_start(n_topics, case, dtype):
     return corpus, z, own
 
 
-for_each_case = pytest.mark.parametrize(
-    "case", ["unit", "small", "mixed", "continued", "own tokens", "impossible words"]
-)
-for_some_sweeps = pytest.mark.parametrize(("n_burn_in", "n_sweeps"), [(0, 1), (3, 4)])
+CASES = "unit", "small", "mixed", "continued", "own tokens", "impossible words"
 
 
 @for_both_precisions
-@for_some_sweeps
-@for_each_case
 @pytest.mark.parametrize("drawn", [False, True], ids=["probabilities", "draws"])
-@pytest.mark.parametrize("n_topics", [1, 2, 7, 40])
-def test_sparse_draws_and_sums_are_those_of_the_reference(n_topics, drawn, case, n_burn_in, n_sweeps, dtype):
+@pytest.mark.parametrize(
+    ("case", "n_topics", "n_burn_in", "n_sweeps"),
+    [*((case, 7, 1, 2) for case in CASES), ("small", 1, 0, 1), ("mixed", 40, 0, 3), ("own tokens", 40, 2, 1)],
+)
+def test_sparse_draws_and_sums_are_those_of_the_reference(case, n_topics, n_burn_in, n_sweeps, drawn, dtype):
     corpus, start, own = corpus_and_start(n_topics, case, dtype)
-    z, *result = run_sparse(corpus, n_burn_in, n_sweeps, start, own, drawn)
-    expected_z, *expected, orders = run_reference(corpus, n_burn_in, n_sweeps, start, own, drawn, False)
+    sweeps = Sweeps(n_burn_in, n_sweeps, drawn, with_log_theta=True)
+    z, *result = run_sparse(corpus, sweeps, start, own)
+    expected_z, *expected, orders = run_reference(corpus, sweeps, start, own)
     assert_array_equal(z, expected_z)
-    sizes, column_topic, values, fixed, log_theta = result
+    column_indptr, column_topic, values, fixed, log_theta = result
     assert_array_equal(column_topic, np.concatenate(orders))
-    assert_array_equal(sizes, [len(order) for order in orders])
+    assert_array_equal(np.diff(column_indptr), [len(order) for order in orders])
     assert values.dtype == dtype and fixed.dtype == log_theta.dtype == np.float64
     # Entries far below a cell's count carry the rounding of the largest ones; draws are sums of clumps.
-    cells, sums = dense(corpus, *result)
+    cells, sums = reference.dense(corpus, *result)
     atol = 0 if drawn else ROUNDING[dtype] * n_sweeps * corpus.cell_count.max() * 1e-3
     rtol = max(256 * np.finfo(dtype).eps, ROUNDING[dtype]) if drawn else 10 * ROUNDING[dtype]
     assert_allclose(cells, expected[0], rtol=rtol, atol=atol)
     assert_allclose(fixed, 0.0 if drawn else expected[1], rtol=ROUNDING[dtype])
     assert_allclose(sums, expected[2], rtol=1e-12, atol=1e-10)
-    *without, nothing = run_sparse(corpus, n_burn_in, n_sweeps, start, own, drawn, with_log_theta=False)
+    *without, nothing = run_sparse(corpus, sweeps._replace(with_log_theta=False), start, own)
     assert len(nothing) == 0
     for array, other in zip(without, (z, *result)):
         assert_array_equal(array, other)
 
 
-@for_some_sweeps
-@for_each_case
-@pytest.mark.parametrize("n_topics", [1, 7, 16, 17, 200])
-def test_dense_draws_and_sums_are_those_of_the_reference(n_topics, case, n_burn_in, n_sweeps):
+@pytest.mark.parametrize(
+    ("case", "n_topics", "sweeps"),
+    [
+        *((case, 17, Sweeps(1, 2)) for case in CASES),
+        ("small", 1, Sweeps(0, 1)),
+        ("mixed", 16, Sweeps(0, 3)),
+        ("own tokens", 200, Sweeps(2, 1)),
+    ],
+)
+def test_dense_draws_and_sums_are_those_of_the_reference(case, n_topics, sweeps):
     corpus, start, own = corpus_and_start(n_topics, case, np.float64)
-    z, cells, log_theta, sums = run_dense(corpus, n_burn_in, n_sweeps, start, own)
-    expected_z, *expected, _ = run_reference(corpus, n_burn_in, n_sweeps, start, own, False, True)
+    z, cells, log_theta, sums = run_dense(corpus, sweeps, start, own)
+    expected_z, *expected, _ = run_reference(corpus, sweeps, start, own, by_lanes=True)
     assert_array_equal(z, expected_z)
-    atol = ROUNDING[np.float64] * n_sweeps * corpus.cell_count.max() * 1e-3
+    atol = ROUNDING[np.float64] * sweeps.n_sweeps * corpus.cell_count.max() * 1e-3
     assert_allclose(cells, expected[0], rtol=1e-10, atol=atol)
     assert_allclose(log_theta, expected[2], rtol=1e-12, atol=1e-10)
     by_document = np.zeros_like(sums)
@@ -171,25 +163,24 @@ def test_dense_draws_and_sums_are_those_of_the_reference(n_topics, case, n_burn_
 def test_single_precision_changes_sums_of_the_dense_kernel_by_little():
     """Where no draw is decided by a rounding, as in this corpus."""
     corpora = [random_corpus(2, 20, n_topics=18, counts="small", dtype=dtype) for dtype in ROUNDING]
-    single, double = (run_dense(corpus, 2, 3) for corpus in corpora)
+    single, double = (run_dense(corpus, Sweeps(2, 3)) for corpus in corpora)
     assert_array_equal(single[0], double[0])
     for array, other in zip(single[1:], double[1:]):
         assert_allclose(array, other, rtol=1e-4, atol=1e-5)
 
 
 @for_both_precisions
-@pytest.mark.parametrize(("n_burn_in", "n_sweeps"), [(0, 1), (0, 3), (1, 2)])
-def test_blocks_widen_as_topics_appear_in_counted_sweeps(n_burn_in, n_sweeps, dtype):
+def test_blocks_widen_as_topics_appear_in_counted_sweeps(dtype):
     """Flat topics and a large prior: a document of 300 tokens comes to use nearly all of 200 topics."""
-    sizes = np.array([0, 1, 100, 3, 100, 60])
+    sizes = np.array([0, 1, 100, 3, 60])
     cell_word = np.concatenate([np.arange(size) for size in sizes]).astype(np.int32)
     cells = np.append(0, np.cumsum(sizes)), cell_word, np.full(sizes.sum(), 3.0)
     corpus = Corpus(*cells, np.full((100, 200), 0.01), np.full(200, 5.0), dtype)
-    z, *result = run_sparse(corpus, n_burn_in, n_sweeps)
-    assert result[0][2] > 128
-    given = corpus.unassigned(), None, False, False
-    expected_z, *expected, _ = run_reference(corpus, n_burn_in, n_sweeps, *given)
-    sums, log_theta = dense(corpus, *result)
+    sweeps = Sweeps(0, 2, with_log_theta=True)
+    z, *result = run_sparse(corpus, sweeps)
+    assert np.diff(result[0])[2] > 128
+    expected_z, *expected, _ = run_reference(corpus, sweeps, corpus.unassigned())
+    sums, log_theta = reference.dense(corpus, *result)
     assert_array_equal(z, expected_z)
     assert_allclose(sums, expected[0], rtol=ROUNDING[dtype])
     assert_allclose(log_theta, expected[2], rtol=1e-12)
@@ -197,17 +188,18 @@ def test_blocks_widen_as_topics_appear_in_counted_sweeps(n_burn_in, n_sweeps, dt
 
 def test_any_number_of_threads_gives_the_same():
     corpus = random_corpus(9, 20, n_topics=18, counts="mixed", dtype=np.float32)
-    assert_teams_agree(lambda team: run_dense(corpus, 2, 3, team=team))
+    assert_teams_agree(lambda team: run_dense(corpus, Sweeps(2, 3), team=team))
     for drawn in (False, True):
-        assert_teams_agree(lambda team, drawn=drawn: run_sparse(corpus, 2, 3, drawn=drawn, team=team))
+        sweeps = Sweeps(2, 3, drawn, with_log_theta=True)
+        assert_teams_agree(lambda team, sweeps=sweeps: run_sparse(corpus, sweeps, team=team))
 
 
 @for_both_kernels
 @for_both_precisions
-@pytest.mark.parametrize("count", [1e-30, 1e-6, 0.999, 64.0, 64.0001, 1e9, 1e15, 1e30])
+@pytest.mark.parametrize("count", [1e-30, 0.999, 64.0001, 1e30])
 def test_counts_of_any_size_are_conserved(count, dtype, kernel):
     corpus = repeated([count, 1.0, count], *TINY[3], 20, dtype)
-    z, expected, log_theta = run(kernel, corpus, 2, 2)
+    z, expected, log_theta = run(kernel, corpus, Sweeps(2, 2, with_log_theta=True))
     assert_allclose(expected.sum(axis=1), 2 * corpus.cell_count, rtol=2 * 64 * np.finfo(dtype).eps)
     assert np.all(np.isfinite(log_theta)) and np.all(log_theta >= 0)
     assert z.min() >= 0 and z.max() < 3
@@ -217,7 +209,7 @@ def test_sums_of_many_tokens_lose_no_small_shares():
     """Two million tokens in float32, of which one topic has a millionth each."""
     phi = np.tile([1.0, 1e-6], (40_000, 1))
     corpus = repeated(np.full(40_000, 64.0), phi, [1e12, 1e12], 1, np.float32)
-    assert_allclose(run_dense(corpus, 0, 1)[3][0, 1], 64 * 40_000 * 1e-6, rtol=1e-4)
+    assert_allclose(run_dense(corpus, Sweeps(0, 1))[3][0, 1], 64 * 40_000 * 1e-6, rtol=1e-4)
 
 
 @for_both_kernels
@@ -228,57 +220,55 @@ def test_a_word_of_one_document_alone_says_nothing_of_topics(kernel):
     corpus = repeated([1.0, 6.0], phi, [0.3, 0.7, 1.0], 5)
     own = LeftOut(np.ones(5), np.full(3, 0.02), smoothing, np.exp(-corpus.log_norm))
     start = np.tile(np.array([0, 0, 1, 1, 2, 2, 2], dtype=np.int32), 5)
-    _, sums, _ = run(kernel, corpus, 0, 1, start, own=own)
+    _, sums, _ = run(kernel, corpus, Sweeps(0, 1), start, own)
     assert_allclose(sums[::2], np.tile(weights / weights.sum(), (5, 1)), rtol=1e-12)
 
 
 @pytest.mark.law
 @for_both_kernels
 @for_each_seed
-@pytest.mark.parametrize("n_topics", [2, 3])
-def test_assignments_and_sums_have_the_posterior_distribution(n_topics, seed, kernel):
-    """20,000 independent chains: states by chi-square, means of ten kept sweeps within 5 standard errors."""
-    z, expected, log_theta = run(kernel, tiny(n_topics, seed, np.float32), 20, 10)
-    exact, (_, prior) = Enumeration(TINY_TOKENS, *TINY[n_topics]), TINY[n_topics]
-    states = z.reshape(-1, 5) @ n_topics ** np.arange(5)[::-1]  # the order in which they are enumerated
-    assert_distributed(np.bincount(states, minlength=n_topics**5), exact.posterior)
-    by_word = np.zeros((3, n_topics))
+def test_assignments_and_sums_have_the_posterior_distribution(seed, kernel):
+    """20,000 independent chains: states by chi-square, means of five kept sweeps within 5 standard errors.
+
+    So many tell a law from one that is 0.03 away in total variation.
+    """
+    phi, prior = TINY[3]
+    corpus = repeated(TINY_COUNTS, phi, prior, 20_000, np.float32, key=1000 + seed)
+    z, expected, log_theta = run(kernel, corpus, Sweeps(10, 5, with_log_theta=True))
+    exact = Enumeration(TINY_TOKENS, phi, prior)
+    states = z.reshape(-1, 5) @ 3 ** np.arange(5)[::-1]  # the order in which they are enumerated
+    assert_distributed(np.bincount(states, minlength=3**5), exact.posterior)
+    by_word = np.zeros((3, 3))
     np.add.at(by_word, TINY_TOKENS, exact.expected_counts())
-    assert_within(expected.reshape(-1, 3, n_topics) / 10, by_word, 5)
-    assert_within(log_theta / 10, exact.mean_psi() - psi(prior), 5)
-
-
-# Documents of tokens with given topics, the first of which is drawn again: (counts, topics, K).
-STATES = {
-    "alone": ([1.0], [5], 40),
-    "alone, not assigned": ([1.0], [-1], 200),
-    "alone, one full block": ([1.0], [3], 16),
-    "alone, one topic in the last block": ([1.0], [3], 17),
-    "all others together": ([4.0, 3.0], [2] * 7, 5),
-    "three topics": ([3.0, 2.0, 4.0], [0, 7, 7, 3, 0, 0, 3, 7, 3], 9),
-    "many topics": ([1.0] * 12, list(range(12)), 100),
-    "few of many topics": ([2.0, 2.0], [99, 98, 97, 99], 100),
-    "others not assigned": ([2.0, 2.0], [1, -1, -1, -1], 12),
-    "weights": ([2.5, 70.0], [1, 2, 3] + [4] * 64, 6),
-}
+    assert_within(expected.reshape(-1, 3, 3) / 5, by_word, 5)
+    assert_within(log_theta / 5, exact.mean_psi() - psi(prior), 5)
 
 
 @pytest.mark.law
-@for_both_kernels
 @for_each_seed
-@pytest.mark.parametrize("state", STATES)
-def test_one_draw_has_the_dense_conditional(state, seed, kernel):
-    """Chi-square of 20,000 draws in single precision, in which the dense kernel has no twin."""
-    counts, topics, n_topics = STATES[state]
-    rng = np.random.default_rng(len(state))
+@pytest.mark.parametrize(
+    ("counts", "topics", "n_topics"),  # the first token is drawn again
+    [
+        ([1.0], [3], 16),
+        ([1.0], [-1], 17),
+        ([3.0, 2.0, 4.0], [0, 7, 7, 3, 0, 0, 3, 7, 3], 9),
+        ([2.0, 2.0], [99, 98, 97, -1], 100),
+        ([2.5, 70.0], [1, 2, 3] + [4] * 64, 6),
+    ],
+)
+def test_one_draw_has_the_dense_conditional(counts, topics, n_topics, seed):
+    """Chi-square of 20,000 draws in single precision, in which the dense kernel has no twin.
+
+    So many tell a law from one that is 0.02 away in total variation.
+    """
+    rng = np.random.default_rng(n_topics)
     phi = random_topics(rng, max(len(counts), 2), n_topics, 1.0)
     phi[0, 1] = 0.0
     corpus = repeated(counts, phi, rng.gamma(1.0, 0.5, n_topics) + 0.02, 20_000, np.float32, key=seed)
-    sample = run_dense if kernel == "dense" else run_sparse
-    z, *_ = sample(corpus, 0, 1, np.tile(np.array(topics, dtype=np.int32), 20_000))
+    z, *_ = run_dense(corpus, Sweeps(0, 1), np.tile(np.array(topics, dtype=np.int32), 20_000))
     weights = np.concatenate([clump_weights(c) for c in counts])
     others = [(k, w) for k, w in zip(topics[1:], weights[1:]) if k >= 0]
-    n = np.bincount([k for k, _ in others], [w for _, w in others], n_topics) if others else 0.0
+    n = np.bincount([k for k, _ in others], [w for _, w in others], n_topics) if others else 0
     p = reference.conditional(phi[0], corpus.prior, n)
     drawn = z.reshape(20_000, -1)[:, 0]
     assert_distributed(np.bincount(drawn, minlength=n_topics), p / p.sum())

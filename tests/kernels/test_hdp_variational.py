@@ -1,7 +1,5 @@
 """The document step of the HDP: against its twin, and against the bound it climbs."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -52,9 +50,7 @@ class Documents:
         return joined(pieces)
 
 
-shapes = pytest.mark.parametrize(
-    ("n_topics", "n_atoms"), [(1, 1), (1, 3), (5, 1), (2, 6), (7, 4), (8, 8), (33, 5), (100, 20)]
-)
+shapes = pytest.mark.parametrize(("n_topics", "n_atoms"), [(1, 3), (5, 1), (2, 6), (8, 8), (33, 5)])
 
 
 @pytest.mark.parametrize("n_topics", [1, 3, 8, 21])
@@ -73,19 +69,18 @@ def test_gathered_rows_are_digammas(n_topics, eta):
 
 
 @shapes
-@pytest.mark.parametrize("counts", ["unit", "small"])
 @pytest.mark.parametrize("n_iter", [0, 1, 10])
-def test_start_is_that_of_the_reference(n_topics, n_atoms, counts, n_iter):
+def test_start_is_that_of_the_reference(n_topics, n_atoms, n_iter):
     """Which topics come last may depend on a rounding: those hold next to nothing."""
-    documents = Documents(n_topics, n_topics, n_atoms, counts)
+    documents = Documents(n_topics, n_topics, n_atoms)
     zeta, expected = documents.started(n_iter=n_iter), documents.started(reference.start_documents, n_iter)
     assert_allclose(zeta, expected, atol=2e-5)
     assert_allclose(zeta.sum(axis=1), 1.0, rtol=1e-12)
 
 
 @shapes
-@pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
-@pytest.mark.parametrize(("max_iter", "tol"), [(1, -1.0), (2, -1.0), (15, -1.0), (60, 1e-3)])
+@pytest.mark.parametrize("counts", ["small", "mixed"])
+@pytest.mark.parametrize(("max_iter", "tol"), [(1, -1.0), (15, -1.0), (60, 1e-3)])
 def test_ascent_is_that_of_the_reference(n_topics, n_atoms, counts, max_iter, tol):
     documents = Documents(n_topics, n_topics, n_atoms, counts)
     given = documents.started(), max_iter, tol
@@ -106,35 +101,6 @@ def test_a_tiny_prior_leaves_everything_finite(eta):
     expected = documents.ascend(documents.started(), 10, update=reference.update_documents)
     assert all(np.isfinite(result).all() for result in results)
     assert_allclose(results[4], expected[4], rtol=1e-9)
-
-
-def test_no_coordinate_lowers_the_bound_from_anywhere():
-    """Neither any update of the reference, nor sorting once the sticks are the best ones."""
-    documents, rng = Documents(0), np.random.default_rng(0)
-    for first, last in pairwise(documents.corpus.indptr):
-        counts = documents.corpus.cell_count[first:last]
-        log_rows = documents.log_rows[documents.corpus.cell_word[first:last]]
-        given = counts, log_rows, documents.log_weights
-        if len(counts) == 0:
-            continue
-
-        def bound(*parameters, given=given):
-            return reference.document_bound(*given, CONCENTRATION, *parameters)
-
-        for _ in range(5):
-            zeta, varphi = rng.dirichlet(np.ones(4), len(counts)), rng.dirichlet(np.ones(7), 4)
-            a, b = rng.gamma(1.0, 2.0, (2, 3))
-            before = bound(zeta, varphi, a, b)
-            sticks = reference.best_sticks(counts, zeta, CONCENTRATION)
-            for better in (
-                (zeta, reference.best_varphi(*given, zeta), a, b),
-                (zeta, varphi, *sticks),
-                (reference.best_zeta(log_rows, varphi, a, b), varphi, a, b),
-            ):
-                assert bound(*better) >= before - 1e-10
-            order = np.argsort(-(counts @ zeta))
-            moved = reference.best_sticks(counts, zeta[:, order], CONCENTRATION)
-            assert bound(zeta[:, order], varphi[order], *moved) >= bound(zeta, varphi, *sticks) - 1e-10
 
 
 @pytest.mark.parametrize("parts", [[(0, N_PARTS)], [(0, 3), (3, 11), (11, N_PARTS)]])

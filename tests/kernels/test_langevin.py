@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import kstest
 
 from sktopic._kernels._groups import ScaledCounts
 from sktopic._kernels.lda._langevin import langevin_step, normals
@@ -16,18 +15,6 @@ from tests.reference import langevin as reference
 @pytest.mark.parametrize("key", [0, 1, 2**63 + 5])
 def test_normals_are_those_of_the_reference(key, m):
     assert_allclose(normals(key, m), reference.normals(key, m), rtol=0, atol=1e-13)
-
-
-@for_each_seed
-def test_normals_have_the_normal_distribution(seed):
-    m = 200_000
-    cos, sin = normals(10_000 + seed, m).reshape(2, m)
-    assert kstest(cos, "norm").pvalue > 1e-4 and kstest(sin, "norm").pvalue > 1e-4
-    # The two of a pair, and those of neighboring pairs, are independent: neither they nor their squares
-    # are correlated.
-    for one, other in ((cos, sin), (cos[1:], cos[:-1]), (sin[1:], cos[:-1])):
-        assert abs(np.corrcoef(one, other)[0, 1]) < 5 / m**0.5
-        assert abs(np.corrcoef(one**2, other**2)[0, 1]) < 5 / m**0.5
 
 
 class Case:
@@ -51,7 +38,7 @@ class Case:
 
 
 @pytest.mark.parametrize("n_parts", [1, 5, 40])
-@pytest.mark.parametrize("n_topics", [1, 2, 3, 7, 8, 16, 33])
+@pytest.mark.parametrize("n_topics", [1, 2, 7, 33])
 def test_steps_are_those_of_the_reference(n_topics, n_parts):
     """In parts that may be treated in any grouping and order."""
     case, other, whole = (Case(n_topics, n_parts) for _ in range(3))

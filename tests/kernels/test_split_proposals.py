@@ -42,7 +42,11 @@ def test_division_is_that_of_the_reference(prior, max_iter):
     assert_allclose(mixing, expected_mixing, rtol=1e-9, atol=1e-9)
 
 
-def test_division_of_nothing():
+def test_division_by_weights_and_of_nothing():
+    cells, log_words = cells_of(tokens_of_a_topic()), np.random.default_rng(1).normal(0, 2, (30, 2))
+    tokens, _ = divide_cells(cells, 12, log_words.T, np.array([0.15, 0.1]), 2.0)
+    given = cells.document, cells.word, cells.tokens, log_words, np.array([0.3, 0.2])
+    assert_allclose(tokens, reference.divide_cells(*given, 20, 1e-3, 12)[0], rtol=1e-9)
     none = cells_of(np.zeros((2, 3)))
     tokens, mixing = divide_cells(none, 2, np.zeros((2, 3)), np.ones(2), 1.0)
     assert tokens.shape == (0, 2)

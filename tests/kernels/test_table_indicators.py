@@ -1,55 +1,33 @@
 """Topics and table indicators: golden conditionals, the draws of the twin, the law of many draws."""
 
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import psi
 
 from sktopic._kernels._groups import AliasTables
 from sktopic._kernels.hdp._table_indicators import sweep_tables, token_conditional
 from sktopic._kernels.random._alias import build_alias_tables
 from tests.kernels.tools import (
     Corpus,
-    assert_distributed,
     assert_within,
     for_both_precisions,
     for_each_seed,
+    golden,
     joined,
     random_corpus,
     repeated,
 )
 from tests.reference import table_indicators as reference
 
-GOLDEN = Path(__file__).parent.parent / "golden"
-
 for_each_sampler = pytest.mark.parametrize("sampler", ["dense", "tables", "sums"])
-for_both_root_weights = pytest.mark.parametrize("root", ["mean", "paper"])
-
-
-@pytest.fixture(scope="module")
-def conditionals():
-    with np.load(GOLDEN / "hdp_token_conditional_golden.npz") as arrays:
-        return dict(arrays)
-
-
-@pytest.fixture(scope="module")
-def posterior():
-    with np.load(GOLDEN / "hdp_exact_posterior_golden.npz") as arrays:
-        return dict(arrays)
+CONDITIONALS = golden("hdp_token_conditional")
+POSTERIOR = golden("hdp_exact_posterior")
 
 
 def root_weights(g, b0, root):
     return (g if root == "mean" else g**2 / (g + 1)) / (g.sum() + b0)
-
-
-def golden_state(golden, state, root):
-    """customers, tables, row, alpha and the probabilities (n_topics, 3) of a golden state."""
-    alpha = golden["b1"][state] * root_weights(golden["gamma_tilde"][state], golden["b0"][state], root)
-    n, m = (golden[name][state].astype(np.int32) for name in "nm")
-    return n, m, golden["phi"][state].copy(), alpha, golden[f"prob_{root}"][state]
 
 
 def words_with_table(corpus, sampler):
@@ -97,18 +75,20 @@ def drawn(corpus, column_indptr, column_topic, values):
     return sums
 
 
-@for_both_root_weights
-@pytest.mark.parametrize("state", range(6))
-def test_golden_conditionals_of_one_token(conditionals, state, root):
-    n, m, row, alpha, probability = golden_state(conditionals, state, root)
-    opens, joins = token_conditional(n, m, row, alpha)
-    total = opens.sum() + joins.sum()
-    assert_array_equal(probability[:, 0], 0.0)
-    assert_allclose(opens / total, probability[:, 1], rtol=1e-12)
-    assert_allclose(joins / total, probability[:, 2], rtol=1e-12)
-    # The golden sums include one over the customers and the concentration.
-    mass = conditionals[f"mass_{root}"][state] * (conditionals["b1"][state] + n.sum())
-    assert total == pytest.approx(mass, rel=1e-12)
+@pytest.mark.parametrize("root", ["mean", "paper"])
+def test_golden_conditionals_of_one_token(root):
+    for b0, b1, g, n, m, phi, probability, mass in zip(
+        *(CONDITIONALS[name] for name in ("b0", "b1", "gamma_tilde", "n", "m", "phi")),
+        CONDITIONALS[f"prob_{root}"],
+        CONDITIONALS[f"mass_{root}"],
+    ):
+        given = n.astype(np.int32), m.astype(np.int32), phi.copy(), b1 * root_weights(g, b0, root)
+        opens, joins = token_conditional(*given)
+        # The golden sums include one over the customers and the concentration.
+        total = mass * (b1 + n.sum())
+        assert_array_equal(probability[:, 0], 0.0)
+        assert_allclose(opens / total, probability[:, 1], rtol=1e-12)
+        assert_allclose(joins / total, probability[:, 2], rtol=1e-12)
 
 
 @for_both_precisions
@@ -126,8 +106,8 @@ def test_conditional_is_that_of_exact_integers(dtype):
 
 def twin_corpus(kind, n_topics, dtype):
     rng = np.random.default_rng(n_topics)
-    if kind == "few absent":  # alpha is nearly all in two topics: many tries, and remainders near zero
-        prior = np.full(n_topics, 1e-4)
+    if kind == "few absent":  # alpha is nearly all in two topics: all tries may fail, or little remains
+        prior = np.full(n_topics, 1e-2 if n_topics < 10 else 1e-4)
         prior[rng.permutation(n_topics)[:2]] = 3.0
         base = random_corpus(7, 6, counts="small")
         return Corpus(*base.documents, rng.random((30, n_topics)) + 0.5, prior, dtype, 7)
@@ -145,20 +125,20 @@ def twin_corpus(kind, n_topics, dtype):
 
 @for_both_precisions
 @for_each_sampler
-@pytest.mark.parametrize(("n_burn_in", "n_sweeps"), [(0, 1), (1, 3)])
 @pytest.mark.parametrize(
     ("kind", "n_topics"),
-    [*product(["unit", "small", "mixed", "few absent", "zeros"], [2, 7, 40]), ("small", 1), ("flat", 120)],
+    [("small", 1), ("unit", 7), *product(["mixed", "few absent", "zeros"], [7, 20]), ("flat", 100)],
 )
-def test_every_draw_is_that_of_the_reference(kind, n_topics, n_burn_in, n_sweeps, sampler, dtype):
+def test_every_draw_is_that_of_the_reference(kind, n_topics, sampler, dtype):
+    """Also with weights of documents, which multiply tables alone; sums are exact."""
+    n_burn_in, n_sweeps, weights = (0, 1, np.arange(6) / 4) if dtype is np.float32 else (1, 2, None)
     corpus = twin_corpus(kind, n_topics, dtype)
-    weights = np.arange(6) / 4 if n_sweeps == 1 else None  # which multiply tables alone; sums are exact
     *blocks, tables = run(corpus, n_burn_in, n_sweeps, sampler, weights)
     expected, expected_tables, orders = run_reference(corpus, n_burn_in, n_sweeps, sampler)
     assert blocks[2].dtype == dtype
     assert_array_equal(blocks[1], np.concatenate(orders))
     assert_array_equal(np.diff(blocks[0]), [len(order) for order in orders])
-    assert kind != "flat" or max(map(len, orders)) >= 64
+    assert kind != "flat" or max(map(len, orders)) >= 50
     assert_array_equal(tables.sum(axis=0), (np.ones(6) if weights is None else weights) @ expected_tables)
     sums = drawn(corpus, *blocks)
     rtol = 4 * 64 * np.finfo(dtype).eps
@@ -166,74 +146,17 @@ def test_every_draw_is_that_of_the_reference(kind, n_topics, n_burn_in, n_sweeps
     assert_allclose(sums.sum(axis=1), n_sweeps * corpus.cell_count, rtol=rtol)
 
 
-@for_each_sampler
-def test_nothing_is_kept(sampler):
-    *blocks, tables = run(random_corpus(12, 8, counts="small"), 3, 0, sampler)
-    assert not any(np.any(array) for array in (*blocks, tables))
-
-
 @pytest.mark.law
 @for_each_seed
-@for_each_sampler
-@for_both_root_weights
-@pytest.mark.parametrize(("n_burn_in", "n_sweeps", "dtype"), [(0, 1, np.float64), (20, 5, np.float32)])
-def test_long_run_means_are_those_of_the_posterior(
-    posterior, n_burn_in, n_sweeps, dtype, root, sampler, seed
-):
-    golden = {name[4:]: value for name, value in posterior.items() if name.startswith("hyb_")}
-    alpha = golden["b1"] * root_weights(golden["gamma_tilde"], golden["b0"], root)
-    words, counts = np.unique(golden["doc"], return_counts=True)
-    n_copies, n_groups = 20_000, 100
-    corpus = repeated(counts, golden["phi"].T[words], alpha, n_copies, dtype, key=2000 + seed)
-    each = n_copies // n_groups
-    groups = [(i, i + each) for i in range(0, n_copies, each)]
-    *blocks, tables = run(corpus, n_burn_in, n_sweeps, sampler, pieces=groups)
-    customers = drawn(corpus, *blocks).reshape(n_copies, len(words), 3).sum(axis=1)
-    # Tables are right for the topics in any sweep, the topics only after some.
-    if n_sweeps == 1:
-        of_topics = alpha * (psi(alpha + customers) - psi(alpha))
-        of_topics = of_topics.reshape(n_groups, each, 3).mean(axis=1)
-        assert_within(tables / each - of_topics, 0.0, 5)
-    else:
-        assert_within(customers / n_sweeps, golden[f"EN_{root}"], 5)
-        assert_within(tables / each / n_sweeps, golden[f"Etables_{root}"], 5)
-
-
-def fixed_but_one(n, row, alpha, n_copies, dtype, key):
-    """Documents with n_k tokens that only topic k has, then one of the word that is given."""
-    others = np.flatnonzero(n)
-    phi = np.vstack([*np.eye(len(n))[others], row])
-    return repeated([*n[others].astype(float), 1.0], phi, alpha, n_copies, dtype, key)
-
-
-def last_topics(corpus, n_topics, blocks):
-    n_copies = corpus.n_documents
-    return drawn(corpus, *blocks).reshape(n_copies, -1, n_topics)[:, -1].sum(axis=0)
-
-
-@pytest.mark.law
-@for_each_seed
-@for_each_sampler
-@pytest.mark.parametrize(("n_burn_in", "dtype"), [(0, np.float32), (1, np.float64)])
-@pytest.mark.parametrize("state", range(6))
-def test_one_free_token_has_its_law(conditionals, state, n_burn_in, dtype, sampler, seed):
-    """The others have the golden states' topics; with tables summed out the weights are phi (alpha + n).
-
-    So they are in the first sweep and, as tables are then right for the topics, in all others.
-    """
-    n, _, row, alpha, _ = golden_state(conditionals, state, "mean")
-    n_copies = 20_000
-    corpus = fixed_but_one(n, row, alpha, n_copies, dtype, key=3000 + seed)
-    *blocks, tables = run(corpus, n_burn_in, 1, sampler)
-    observed = last_topics(corpus, len(n), blocks)
-    p = row * (alpha + n)
-    p /= p.sum()
-    assert_distributed(observed, p)
-    # Tables: sums of independent ones, each opened with probability alpha / (alpha + customers before).
-    customers = n + np.eye(len(n), dtype=int)  # by the free token's topic
-    mean = alpha * (psi(alpha + customers) - psi(alpha))
-    opened = [[a / (a + np.arange(c)) for a, c in zip(alpha, option)] for option in customers]
-    variance = np.array([[(q * (1 - q)).sum() for q in options] for options in opened])
-    expected = p @ mean
-    spread = p @ (variance + mean**2) - expected**2
-    assert np.all(np.abs(tables.sum(axis=0) / n_copies - expected) <= 5 * np.sqrt(spread / n_copies) + 1e-12)
+@pytest.mark.parametrize(("sampler", "root"), [("dense", "mean"), ("tables", "paper"), ("sums", "mean")])
+def test_means_are_those_of_the_posterior(root, sampler, seed):
+    """Five sweeps of 20,000 documents, within 5 standard errors, each below a hundredth."""
+    exact = {name[4:]: value for name, value in POSTERIOR.items() if name.startswith("hyb_")}
+    alpha = exact["b1"] * root_weights(exact["gamma_tilde"], exact["b0"], root)
+    words, counts = np.unique(exact["doc"], return_counts=True)
+    corpus = repeated(counts, exact["phi"].T[words], alpha, 20_000, np.float32, key=2000 + seed)
+    groups = [(i, i + 200) for i in range(0, 20_000, 200)]
+    *blocks, tables = run(corpus, 20, 5, sampler, pieces=groups)
+    customers = drawn(corpus, *blocks).reshape(20_000, len(words), 3).sum(axis=1)
+    assert_within(customers / 5, exact[f"EN_{root}"], 5)
+    assert_within(tables / 200 / 5, exact[f"Etables_{root}"], 5)

@@ -76,10 +76,10 @@ def leaves_no_thread():
 @for_teams
 def test_results_are_in_order_round_after_round(n_helpers):
     team = Team(n_helpers)
-    for i in range(3000):
+    for i in range(1000):
         n = 50 if i % 100 == 0 else i % 7
         assert team.map(pow, [(j, 2) for j in range(n)]) == [j**2 for j in range(n)]
-        if i % 500 == 0:  # helpers watch, or sleep
+        if i % 200 == 0:  # helpers watch, or sleep
             time.sleep(0.002)
 
 
@@ -126,11 +126,9 @@ def test_an_error_is_raised_when_nobody_is_at_work_and_stops_what_has_not_begun(
         ended.append(1)
 
     team, begun, ended = Team(1), [], []
-    for i in range(1, 4):
-        begun.clear()
-        with pytest.raises(ValueError, match="a piece"):
-            team.map(piece, [()] * 10)
-        assert len(begun) == 2 and len(ended) == i
+    with pytest.raises(ValueError, match="a piece"):
+        team.map(piece, [()] * 10)
+    assert len(begun) == 2 and len(ended) == 1
     assert_works(team)
 
 
@@ -148,7 +146,7 @@ def test_the_first_error_and_ctrl_c_are_raised_where_the_calling_thread_waits_fo
             return
         if not interrupted:
             raise ValueError("a piece")
-        time.sleep(0.2)
+        time.sleep(0.3)
         ended.append(1)
 
     team, begun, ended = Team(1), [], []
@@ -177,7 +175,7 @@ def test_a_piece_that_hands_out_pieces_works_alone():
 @alone
 @pytest.mark.parametrize("closes", [False, True])
 def test_no_thread_is_left_behind(closes, leaves_no_thread):
-    for i in range(200):
+    for i in range(50):
         team = Team(3)
         if i % 3:
             assert_works(team)

@@ -9,7 +9,7 @@ from sktopic._kernels.topics._gathering import BLOCK_SIZE, gather_geometric, gat
 from tests.kernels.tools import ALONE, ROUNDING, assert_teams_agree, for_both_precisions
 from tests.reference import topics as reference
 
-SHAPES = pytest.mark.parametrize("n_topics", [1, 2, 3, 5, 15, 16, 17, 19, 31, 32, 100, 333])
+SHAPES = pytest.mark.parametrize("n_topics", [1, 3, 15, 16, 17, 32, 333])
 
 
 def fill(kernel, store, words, *given, dtype, team=ALONE):
@@ -65,7 +65,7 @@ def test_impossible_word_says_nothing_about_topics(dtype):
 
 
 @for_both_precisions
-@pytest.mark.parametrize("size", [1e-20, 1e-29, 1e-31, 1e-38, 1e-40, 1e-45, 1e-60, 1e-200, 1e-307, 5e-324])
+@pytest.mark.parametrize("size", [1e-20, 1e-31, 1e-38, 1e-45, 1e-200, 5e-324])
 @pytest.mark.parametrize("where", ["store", "scale", "offset"])
 def test_tiny_rows_keep_their_proportions(size, where, dtype):
     shape = np.array([1.0, 0.25, 0.0, 0.5] + [0.0] * 14)
@@ -126,18 +126,6 @@ def test_geometric_rows_are_those_of_the_reference(n_topics, dtype):
     check_geometric(store, rng.integers(0, 40, 60), scale, offset, norm, prior, dtype)
     rows, *_ = fill(gather_geometric, store, [], scale, offset, norm, prior, dtype=dtype)
     assert rows.shape == (0, n_topics)
-
-
-@for_both_precisions
-@pytest.mark.parametrize("n_topics", [1, 7, 16, 37])
-@pytest.mark.parametrize(
-    ("smallest", "largest"), [(1e-6, 1e12), (1e-6, 1e-5), (1e-3, 10.0), (0.5, 1e4), (1e9, 1e12)], ids=str
-)
-def test_geometric_rows_of_parameters_of_any_size(smallest, largest, n_topics, dtype):
-    rng = np.random.default_rng(n_topics)
-    store = np.exp(rng.uniform(np.log(smallest), np.log(largest), (50, n_topics)))
-    norm, prior = psi(store.sum(axis=0)), np.exp(rng.uniform(np.log(1e-6), np.log(1e4), n_topics))
-    check_geometric(store, np.arange(50), np.ones(n_topics), np.zeros(n_topics), norm, prior, dtype)
 
 
 @for_both_precisions

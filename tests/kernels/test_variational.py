@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import gammaln, psi
+from scipy.special import psi
 
 from sktopic._kernels.inference._variational import update_documents
 from tests.kernels.tools import Corpus, for_both_precisions, joined, random_corpus
@@ -34,8 +34,8 @@ def run(corpus, max_iter, tol, gamma=None):
 
 @for_both_precisions
 @pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
-@pytest.mark.parametrize("n_topics", [1, 2, 7, 8, 9, 40])
-@pytest.mark.parametrize("max_iter", [1, 2, 20])
+@pytest.mark.parametrize("n_topics", [1, 8, 9, 40])
+@pytest.mark.parametrize("max_iter", [1, 20])
 def test_iterations_are_those_of_the_reference(max_iter, n_topics, counts, dtype):
     """Also with rows of any scale."""
     corpus = random_corpus(n_topics, n_topics=n_topics, counts=counts, dtype=dtype)
@@ -53,39 +53,6 @@ def test_iterations_are_those_of_the_reference(max_iter, n_topics, counts, dtype
     assert_allclose(expected.sum(axis=1), corpus.cell_count, rtol=2e-6)
     empty = np.diff(corpus.indptr) == 0
     assert_array_equal(gamma[empty], np.tile(corpus.prior, (empty.sum(), 1)))
-
-
-@for_both_precisions
-def test_gamma_is_a_fixed_point_at_convergence(dtype):
-    corpus = random_corpus(2, 40, n_topics=9, counts="small", dtype=dtype)
-    tol = 1e-4 if dtype is np.float32 else 1e-10
-    gamma, expected, changes = run(corpus, 20_000, tol)
-    assert np.all(changes < tol)
-    by_document = np.zeros_like(gamma)
-    np.add.at(by_document, corpus.cell_document, expected)
-    assert_allclose(gamma, corpus.prior + by_document, rtol=100 * tol, atol=100 * tol)
-    # Equation 11 itself, from psi of scipy.
-    rows = corpus.rows.astype(np.float64)[corpus.cell_word]
-    zeta = reference.responsibilities(rows, gamma[corpus.cell_document])
-    assert_allclose(expected, corpus.cell_count[:, None] * zeta, rtol=1e-4, atol=1e-6)
-
-
-def bound(corpus, d, gamma):
-    """The part of the evidence lower bound that depends on gamma, with the best zeta for it."""
-    cells = slice(corpus.indptr[d], corpus.indptr[d + 1])
-    e = psi(gamma) - psi(gamma.sum())
-    words = corpus.cell_count[cells] @ np.log(corpus.phi[corpus.cell_word[cells]] @ np.exp(e))
-    return words + gammaln(gamma).sum() - gammaln(gamma.sum()) + (corpus.prior - gamma) @ e
-
-
-def test_lower_bound_never_falls():
-    corpus = random_corpus(3, 20, n_topics=6, counts="small")
-    gamma, before = start_of(corpus), np.full(20, -np.inf)
-    for _ in range(15):
-        gamma, _, _ = run(corpus, 1, 0.0, gamma)
-        after = np.array([bound(corpus, d, gamma[d]) for d in range(20)])
-        assert np.all(after >= before - 1e-10)
-        before = after
 
 
 def test_iteration_stops_below_the_tolerance_and_not_before():

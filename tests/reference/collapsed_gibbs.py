@@ -2,53 +2,32 @@
 sktopic._kernels)."""
 
 from collections import Counter
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 from scipy.special import gammaln
 
-from tests.reference.documents import clump_weights
+from tests.reference.documents import Assignments, clumps, fill_gap
+from tests.reference.gibbs import draw
 from tests.reference.rng import Stream, combine
 
 # Of lists and of rows, and the tokens of a word between which none is pending in rows.
 LIST_LANES, ROW_LANES, AT_ONCE = 4, 16, 256
 
 
-class TopicList:
-    """The topics present in a document, in the order of the kernel's list: new ones at the end.
-
-    The order has no part in the probabilities, only in which draw a uniform makes.
-    """
-
-    def __init__(self, n_topics):
-        self.order = []
-        self.members = np.zeros(n_topics, dtype=int)
-        self.n = np.zeros(n_topics)
-
-    def put(self, k, w):
-        if k not in self.order:
-            self.order.append(k)
-        self.members[k] += 1
-        self.n[k] += w
+class TopicList(Assignments):
+    """The topics present in a document, in the order of the kernel's list."""
 
     def take(self, k, w):
-        self.members[k] -= 1
-        self.n[k] -= w
+        super().take(k, w)
         if self.members[k] == 0:
-            self.n[k] = 0.0
-            last = self.order.pop()  # fills the gap
-            if last != k:
-                self.order[self.order.index(k)] = last
+            fill_gap(self.order, k)
 
 
 def tokens_of(word_indptr, words, cell_count):
     """(word, cell, weight) of each clump, in order."""
-    return [
-        (words[i], cell, w)
-        for i, cells in enumerate(pairwise(word_indptr))
-        for cell in range(*cells)
-        for w in clump_weights(cell_count[cell])
-    ]
+    cell, weight = clumps(cell_count)
+    return list(zip(np.repeat(words, np.diff(word_indptr))[cell], cell, weight))
 
 
 def conditional(counts, totals, prior, topic_word_prior, word, n):
@@ -60,20 +39,8 @@ def conditional(counts, totals, prior, topic_word_prior, word, n):
     return (prior + n) * q, q
 
 
-def draw(p, q, prior, order, n, uniform):
-    """Lay out [0, sum): n_dk q_k of the document's topics, then alpha_k q_k of all topics.
-
-    The list of topics is dealt in four lanes, which come one after the other.
-    """
-    listed = [k for lane in range(LIST_LANES) for k in order[lane::LIST_LANES]]
-    widths = np.concatenate([(n * q)[listed], prior * q])
-    i = int(np.searchsorted(np.cumsum(widths), uniform * p.sum(), side="right"))
-    i = min(i, len(widths) - 1)
-    return listed[i] if i < len(listed) else i - len(listed)
-
-
 def draw_by_lanes(p, without_pending, pending, bits):
-    """As draw, laid out otherwise: topic k in lane k % 16; what a pending token adds is chosen apart.
+    """As gibbs.draw, laid out otherwise: topic k in lane k % 16; what a pending token adds is chosen apart.
 
     p, without_pending : the conditional probabilities up to a factor, with and without the token drawn before
     pending : topic of that; or None
@@ -121,7 +88,8 @@ def sweep_words(cells, counts, alone, totals, prior, topic_word_prior, lists, z,
             new = draw_by_lanes(p, before, pending and k, streams[w].bits())
             pending, n_drawn[w] = (new, weight, topics), n_drawn[w] + 1
         else:
-            new = draw(p, q, prior, topics.order, n, streams[w].uniform())
+            listed = [k for lane in range(LIST_LANES) for k in topics.order[lane::LIST_LANES]]
+            new = draw(q, prior, n, listed, streams[w].uniform())
         z[token] = new
         present[w, new] += weight
         totals[new] += weight

@@ -23,6 +23,65 @@ def clumps_of(indptr, cell_count, d, most=MAX_CLUMPS):
     return [(cell, w) for cell in cells_of(indptr, d) for w in clump_weights(cell_count[cell], most)]
 
 
+def clumps(cell_count):
+    """Cell and weight of each clump of some cells, in order."""
+    parts = [clump_weights(c) for c in cell_count]
+    return np.repeat(np.arange(len(parts)), [len(part) for part in parts]), np.concatenate(parts)
+
+
+class Assignments:
+    """Which clumps of a document are in which topic.
+
+    order lists the topics as the kernels' lists do, new ones at the end, emptied ones included; it has no
+    part in the probabilities, only in which draw a uniform makes.
+    """
+
+    def __init__(self, n_topics):
+        self.members = np.zeros(n_topics, dtype=int)
+        self.n = np.zeros(n_topics)
+        self.order = []
+
+    def put(self, k, w):
+        if k not in self.order:
+            self.order.append(k)
+        self.members[k] += 1
+        self.n[k] += w
+
+    def take(self, k, w):
+        self.members[k] -= 1
+        self.n[k] = self.n[k] - w if self.members[k] else 0.0
+
+    def drop_empty(self):
+        self.order = [k for k in self.order if self.members[k]]
+
+
+class Seating:
+    """Customers n and tables m of the topics of a document, in the order of the kernels' lists."""
+
+    def __init__(self):
+        self.order, self.n, self.m = [], {}, {}
+
+    def put(self, k, opens):
+        if k not in self.order:
+            self.order.append(k)
+            self.n[k] = self.m[k] = 0
+        self.n[k] += 1
+        self.m[k] += opens
+
+    def take(self, k, head):
+        self.n[k] -= 1
+        self.m[k] -= head
+        if self.n[k] == 0:
+            fill_gap(self.order, k)
+
+
+def fill_gap(order, k):
+    """Remove k: the last entry takes its place."""
+    last = order.pop()
+    if last != k:
+        order[order.index(k)] = last
+
+
 def copy_rows(x_indptr, x_indices, x_data, rows, n_features, largest_count):
     """Rows of a CSR matrix: bounds, words and counts, and whether these are in order; None if not valid."""
     indptr, words, counts, in_order = [0], [], [], True

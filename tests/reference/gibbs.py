@@ -5,34 +5,8 @@ from functools import cache
 import numpy as np
 from scipy.special import psi
 
-from tests.reference.documents import cells_of, clumps_of
+from tests.reference.documents import Assignments, cells_of, clumps_of
 from tests.reference.rng import Stream
-
-
-class Assignments:
-    """Which clumps of a document are in which topic.
-
-    order lists the topics in the order in which the document came to use them, emptied ones included
-    until drop_empty is called; it has no part in the probabilities, only in which draw a uniform makes.
-    """
-
-    def __init__(self, n_topics):
-        self.members = np.zeros(n_topics, dtype=int)
-        self.n = np.zeros(n_topics)
-        self.order = []
-
-    def put(self, k, w):
-        if k not in self.order:
-            self.order.append(k)
-        self.members[k] += 1
-        self.n[k] += w
-
-    def take(self, k, w):
-        self.members[k] -= 1
-        self.n[k] = self.n[k] - w if self.members[k] else 0.0
-
-    def drop_empty(self):
-        self.order = [k for k in self.order if self.members[k]]
 
 
 def conditional(phi, alpha, n):
@@ -77,24 +51,12 @@ def left_out(phi, there, own, token, smoothing, unit):
     return np.maximum(phi - own * tokens * token * unit, np.minimum(phi, smoothing * unit))
 
 
-def sweep_documents(
-    indptr,
-    cell_word,
-    cell_count,
-    rows,
-    prior,
-    keys,
-    z,
-    n_burn_in,
-    n_sweeps,
-    drawn=False,
-    by_lanes=False,
-    *own,
-):
+def sweep_documents(documents, rows, prior, keys, z, sweeps, by_lanes=False, own=None):
     """Run all sweeps; z is updated in place.
 
+    documents : DocumentCells; sweeps : Sweeps
     by_lanes : whether uniforms become draws as in _dense_gibbs.pyx
-    own : the fields of a LeftOut; without by_lanes, no topic gets less than alpha_k phi_kw
+    own : LeftOut; without by_lanes, no topic gets less than alpha_k phi_kw
 
     Returns
     -------
@@ -104,6 +66,8 @@ def sweep_documents(
     log_theta : (n_documents, n_topics) sums over the kept sweeps of psi(alpha_k + n_k) - psi(alpha_k)
     orders : for each document its topics in the kept sweeps, in the order of the kernel's columns
     """
+    indptr, cell_word, cell_count = documents
+    n_burn_in, n_sweeps, drawn = sweeps[:3]
     rows = np.asarray(rows, dtype=np.float64)
     n_documents, n_topics = len(indptr) - 1, rows.shape[1]
     expected = np.zeros((len(cell_word), n_topics))
@@ -129,8 +93,7 @@ def sweep_documents(
                 phi, n = rows[cell_word[cell]], assignments.n
                 if own and sweep >= n_burn_in:
                     there = [(earlier[t], v) for t, (c, v) in clumps if c == cell and earlier[t] >= 0]
-                    often, token_of, smoothing, unit = own
-                    given = often[d], token_of, smoothing, unit[cell_word[cell]]
+                    given = own.often[d], own.token, own.smoothing, own.unit[cell_word[cell]]
                     less = left_out(phi, np.array(there).reshape(-1, 2), *given)
                     if by_lanes:
                         phi = less
@@ -156,15 +119,15 @@ def sweep_documents(
     return expected, fixed, log_theta, orders
 
 
-def dense(indptr, cell_word, rows, prior, column_indptr, column_topic, values, fixed, log_theta=()):
+def dense(corpus, column_indptr, column_topic, values, fixed, log_theta=()):
     """What the kernel returns, as expected (n_cells, n_topics) and log_theta (n_documents, n_topics)."""
-    expected = fixed[:, None] * prior * np.asarray(rows, dtype=np.float64)[cell_word]
-    sums = np.zeros((len(indptr) - 1, len(prior)))
+    rows = corpus.rows[corpus.cell_word].astype(np.float64)
+    expected = fixed[:, None] * corpus.prior * rows
+    sums = np.zeros((corpus.n_documents, len(corpus.prior)))
     value = 0
-    for d in range(len(indptr) - 1):
-        slots = slice(column_indptr[d], column_indptr[d + 1])
+    for d, slots in enumerate(map(slice, column_indptr, column_indptr[1:])):
         topics = column_topic[slots]
-        for cell in cells_of(indptr, d):
+        for cell in cells_of(corpus.indptr, d):
             expected[cell, topics] += values[value : value + len(topics)]
             value += len(topics)
         if len(log_theta):

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from tests.reference.documents import clump_weights
 from tests.reference.rng import Stream, combine
 
 
@@ -16,12 +15,6 @@ class Tokens:
     document: np.ndarray
     word: np.ndarray
     weight: np.ndarray
-
-    @classmethod
-    def of(cls, cell_word, cell_document, cell_count):
-        parts = [clump_weights(c) for c in cell_count]
-        n = [len(p) for p in parts]
-        return cls(np.repeat(cell_document, n), np.repeat(cell_word, n), np.concatenate(parts))
 
 
 def draw_anchors(tokens, stream):

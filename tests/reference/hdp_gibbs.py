@@ -1,6 +1,6 @@
 """Gibbs sampling for the HDP, word by word (the twin of _kernels.hdp._gibbs)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import comb, log
 
 import numpy as np
@@ -17,30 +17,6 @@ DIRECT, INDICATORS, SPARSE = 0, 1, 2
 def seat_ratio(n, m, opens):
     """How the probability of customers and their indicators changes when one comes to n at m tables."""
     return (stirling(n + 1, m + opens) / comb(n + 1, m + opens)) / (stirling(n, m) / comb(n, m))
-
-
-@dataclass
-class Document:
-    """Customers and tables of the topics of a document, in the order of the kernel's list."""
-
-    order: list = field(default_factory=list)
-    n: dict = field(default_factory=dict)
-    m: dict = field(default_factory=dict)
-
-    def put(self, k, opens):
-        if k not in self.order:
-            self.order.append(k)
-            self.n[k] = self.m[k] = 0
-        self.n[k] += 1
-        self.m[k] += opens
-
-    def take(self, k, head):
-        self.n[k] -= 1
-        self.m[k] -= head
-        if self.n[k] == 0:
-            last = self.order.pop()  # fills the gap
-            if last != k:
-                self.order[self.order.index(k)] = last
 
 
 @dataclass
@@ -63,16 +39,6 @@ class State:
         self.totals[k] += weight
 
 
-@dataclass
-class Settings:
-    sampler: int
-    b0: float
-    b1: float
-    topic_word_prior: float
-    n_features: int
-    common: int = 0
-
-
 def weights(state, settings, document, word):
     """Weights of a token that is nowhere: of any topic with a table more, of the document's own topics beyond
     that (a table more, an old one), and of a new topic."""
@@ -81,7 +47,7 @@ def weights(state, settings, document, word):
     any_topic = state.root * q
     if settings.sampler == DIRECT:
         return any_topic, [(0.0, q[k] * document.n[k]) for k in document.order], new
-    seat = (settings.b0 + state.root.sum()) / settings.b1
+    seat = (settings.topic_concentration + state.root.sum()) / settings.doc_concentration
     own = []
     for k in document.order:
         table, old = (seat_ratio(document.n[k], document.m[k], opens) for opens in (1, 0))
@@ -157,7 +123,7 @@ def propose(state, settings, document, word, stale, new, old, head, stream):
 
 
 def sweep_cells(cells, state, settings, key):
-    """Draw every token once, in place."""
+    """Draw every token once, in place; cells and settings are a NumberedCells and a SweepSettings."""
     cell_word, cell_document, cell_count, cell_start = cells
     tables = settings.sampler != DIRECT
     stale, last = None, 0
@@ -188,7 +154,7 @@ def sweep_cells(cells, state, settings, key):
             if k < 0:
                 k = int(np.argmin(state.root > 0))
                 if not tables:
-                    stick = state.rest * (1 - stream.uniform() ** (1 / settings.b0))
+                    stick = state.rest * (1 - stream.uniform() ** (1 / settings.topic_concentration))
                     state.root[k] = stick
                     state.rest -= stick
             document.put(k, opens)

@@ -5,7 +5,7 @@ zeta (n_cells, T), varphi (T, K), a and b (T - 1,).
 """
 
 import numpy as np
-from scipy.special import betaln, gammaln, logsumexp, psi
+from scipy.special import betaln, gammaln, psi, softmax, xlogy
 
 from tests.reference.documents import cells_of
 
@@ -30,12 +30,8 @@ def start(counts, rows, prior, n_atoms, n_iter):
     return zeta / zeta.sum(axis=1, keepdims=True)
 
 
-def softmax(logits):
-    return np.exp(logits - logsumexp(logits, axis=1, keepdims=True))
-
-
 def best_varphi(counts, log_rows, log_weights, zeta):
-    return softmax(log_weights + (counts[:, None] * zeta).T @ log_rows)
+    return softmax(log_weights + (counts[:, None] * zeta).T @ log_rows, axis=1)
 
 
 def best_sticks(counts, zeta, concentration):
@@ -51,16 +47,12 @@ def log_shares(a, b):
 
 
 def best_zeta(log_rows, varphi, a, b):
-    return softmax(log_shares(a, b) + log_rows @ varphi.T)
+    return softmax(log_shares(a, b) + log_rows @ varphi.T, axis=1)
 
 
 def by_mass(counts, zeta):
     """The atoms in descending order of their tokens."""
     return zeta[:, np.argsort(-(counts @ zeta), kind="stable")]
-
-
-def plogp(p):
-    return np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0)), 0.0)
 
 
 def stick_terms(a, b, concentration):
@@ -72,8 +64,8 @@ def stick_terms(a, b, concentration):
 
 def document_bound(counts, log_rows, log_weights, concentration, zeta, varphi, a, b):
     """E[log p(c, pi, z, w)] - E[log q(c, pi, z)], for any values of the parameters."""
-    atoms = (varphi * log_weights).sum() - plogp(varphi).sum()
-    tokens = counts @ (zeta @ log_shares(a, b) - plogp(zeta).sum(axis=1))
+    atoms = (varphi * log_weights).sum() - xlogy(varphi, varphi).sum()
+    tokens = counts @ (zeta @ log_shares(a, b) - xlogy(zeta, zeta).sum(axis=1))
     words = counts @ (zeta * (log_rows @ varphi.T)).sum(axis=1)
     return atoms + tokens + words + stick_terms(a, b, concentration).sum()
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tests.reference.documents import clumps_of
-from tests.reference.gibbs import Assignments, draw
+from tests.reference.documents import Assignments, clumps_of
+from tests.reference.gibbs import draw
 from tests.reference.rng import Stream, combine
 from tests.reference.sums import sum_in_order
 

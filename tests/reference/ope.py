@@ -26,7 +26,3 @@ def maximize(words, counts, prior, start, choices, p):
         step = 1 / (t + 1)
         theta = (1 - step) * theta + step * (np.arange(len(theta)) == vertices[-1])
     return theta, vertices
-
-
-def objective(words, counts, prior, theta):
-    return counts @ np.log(words @ theta) + (prior - 1) @ np.log(theta)

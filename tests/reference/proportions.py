@@ -1,4 +1,5 @@
-"""Topic proportions and predictive likelihood (the twin of _kernels.inference._proportions)."""
+"""Topic proportions, predictive likelihood and top topics (the twin of _proportions and _top_topics in
+sktopic._kernels.inference)."""
 
 import numpy as np
 
@@ -19,3 +20,10 @@ def log_predictive(indptr, cell_word, cell_count, theta, rows):
         cells = list(cells_of(indptr, d))
         result.append(cell_count[cells] @ np.log(rows[cell_word[cells]] @ theta[d]))
     return np.array(result)
+
+
+def choose_topics(weights, n_chosen):
+    """Topics and probabilities, (n_cells, n_chosen)."""
+    weights = weights.astype(np.float64)
+    topics = np.argsort(-weights, axis=1, kind="stable")[:, :n_chosen]
+    return topics, np.take_along_axis(weights, topics, axis=1) / weights.sum(axis=1, keepdims=True)

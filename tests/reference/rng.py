@@ -51,20 +51,6 @@ class Stream:
         return ((self.bits() >> 32) * n) >> 32
 
 
-def combine_keys(key, *values):
-    for value in values:
-        key = combine(key, value & MASK)
-    return key
-
-
-def position_keys(key, start, n):
-    return np.array([combine(key, start + i) for i in range(n)], dtype=np.uint64)
-
-
-def combine_each(keys, value):
-    return np.array([combine(key, value) for key in keys], dtype=np.uint64)
-
-
 def content_keys(key, indptr, words, counts):
     """Per document, absorb each cell as the word's number followed by its count as a float32."""
     count_bits = np.asarray(counts).astype(np.float32).view(np.uint32)
@@ -80,11 +66,6 @@ def content_keys(key, indptr, words, counts):
 def uniforms(key, n):
     stream = Stream(key)
     return np.array([stream.uniform() for _ in range(n)])
-
-
-def bits(key, n):
-    stream = Stream(key)
-    return np.array([stream.bits() for _ in range(n)], dtype=np.uint64)
 
 
 def fill_noise(rows, key, first_row):

@@ -5,7 +5,7 @@ from itertools import accumulate
 import numpy as np
 
 from tests.reference.alias import alias_table, draw_alias
-from tests.reference.documents import clumps_of
+from tests.reference.documents import Seating, clumps_of
 from tests.reference.rng import Stream
 from tests.reference.stirling import ratio_new, ratio_old
 from tests.reference.sums import sum_in_order
@@ -31,51 +31,30 @@ def token_conditional(customers, tables, row, alpha):
     return np.array(pairs).T * row
 
 
-class Document:
-    """Topics of a document in the order of the kernel's entries: topic -> [customers, tables]."""
-
-    def __init__(self):
-        self.order, self.state = [], {}
-
-    def put(self, k, opens):
-        if k not in self.state:
-            self.order.append(k)
-            self.state[k] = [0, 0]
-        self.state[k][0] += 1
-        self.state[k][1] += opens
-
-    def take(self, k, stream):
-        """Whether the customer could be taken out; the last entry fills the place of one that is gone."""
-        n, m = self.state[k]
-        first = stream.uniform() * n < m
-        if first and m == 1 and n > 1:
-            return False
-        self.state[k] = [n - 1, m - first]
-        if n == 1:
-            del self.state[k]
-            j, last = self.order.index(k), self.order.pop()
-            if last != k:
-                self.order[j] = last
-        return True
+def take(document, k, stream):
+    """Whether the customer could be taken out."""
+    n, m = document.n[k], document.m[k]
+    first = stream.uniform() * n < m
+    if first and m == 1 and n > 1:
+        return False
+    document.take(k, first)
+    return True
 
 
 def draw(document, phi, alpha, sparse, with_table, weights, stream):
     """A topic, and whether it opens a table; with_table: whether the word has an alias table."""
-    state = document.state
-    new, old = (dict.fromkeys(state, 0.0) for _ in range(2))
-    for k, (n, m) in state.items():
-        new[k], old[k] = weights(n, m, alpha[k])
+    state = {k: weights(document.n[k], document.m[k], alpha[k]) for k in document.order}
 
     def opens(k):
-        return k not in state or stream.uniform() * (new[k] + old[k]) < new[k]
+        return k not in state or stream.uniform() * sum(state[k]) < state[k][0]
 
     if not sparse:
-        p = [phi[k] * (new[k] + old[k] if k in state else alpha[k]) for k in range(len(phi))]
+        p = [phi[k] * (sum(state[k]) if k in state else alpha[k]) for k in range(len(phi))]
         ends = list(accumulate(p))
         k = int(np.searchsorted(ends, stream.uniform() * ends[-1], side="right"))
         return k, opens(k)
     absent = [k for k in range(len(phi)) if k not in state]
-    ends = list(accumulate(phi[k] * (new[k] + old[k]) for k in document.order))
+    ends = list(accumulate(phi[k] * sum(state[k]) for k in document.order))
     total = ends[-1] if ends else 0.0
     rest = 1.0 - sum_in_order(phi[k] * alpha[k] for k in document.order) if absent else 0.0
     exact = sum_in_order(alpha[k] * phi[k] for k in absent)
@@ -111,14 +90,14 @@ def sweep_tables(indptr, cell_word, cell_count, rows, alpha, keys, n_burn_in, n_
     tables = np.zeros((len(indptr) - 1, len(alpha)))
     orders = []
     for d in range(len(indptr) - 1):
-        stream, document, columns = Stream(keys[d]), Document(), []
+        stream, document, columns = Stream(keys[d]), Seating(), []
         clumps = list(clumps_of(indptr, cell_count, d))
         z = [None] * len(clumps)
         for sweep in range(n_burn_in + n_sweeps):
             keep = sweep >= n_burn_in
             columns += [k for k in document.order if keep and k not in columns]
             for token, (cell, w) in enumerate(clumps):
-                if sweep == 0 or document.take(z[token], stream):
+                if sweep == 0 or take(document, z[token], stream):
                     weights = restaurant_weights if sweep == 0 else option_weights
                     word = cell_word[cell]
                     given = rows[word], alpha, sparse, with_table[word]
@@ -128,7 +107,7 @@ def sweep_tables(indptr, cell_word, cell_count, rows, alpha, keys, n_burn_in, n_
                     drawn[cell, z[token]] += w
                     columns += [z[token]] if z[token] not in columns else []
             if keep:
-                for k, (_, m) in document.state.items():
-                    tables[d, k] += m
+                for k in document.order:
+                    tables[d, k] += document.m[k]
         orders.append(columns)
     return drawn, tables, orders
