@@ -14,7 +14,7 @@ def load(path: str | PathLike[str], *, mmap_mode: Literal["r"] | None = None, ve
 
     Results, also of further training, are identical to those of the saved model to the last bit. Files may
     come from anywhere: loading runs no code from them, creates only estimators of this package, and checks
-    sizes, types and checksums. No check can tell whether the numbers are good.
+    sizes, types and checksums. The checks cannot detect a valid file with wrong numbers.
 
     Read more on the guide page "Save and load a model".
 

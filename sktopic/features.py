@@ -95,7 +95,8 @@ def grow_vocabulary(
     """Add the new words of texts to a CountVectorizer and its topic model.
 
     New words get columns after the known words, and the model gets the names of all words. Nothing else in
-    the model changes, so train it on the texts afterwards. After an error, both steps are unchanged.
+    the model changes, so train it on the texts afterwards. After an error, the vectorizer and the model are
+    unchanged.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ PANELS = {
 
 @dataclass(frozen=True)
 class ModelMeasures:
-    """Measurements of one model in each fold.
+    """Measurements of one model in each fold of `topic_number_curve`.
 
     Attributes
     ----------

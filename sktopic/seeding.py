@@ -120,7 +120,7 @@ def seed_prior(
     -------
     prior : csr_array or ndarray of shape (n_components, n_features)
         If base is None, a sparse array with weight at the seeds. Estimators use their default for entries
-        that are not stored. Otherwise, an ndarray of base, with base + weight at the seeds.
+        that are not stored. If base is given, an ndarray of base, with base + weight at the seeds.
 
     Raises
     ------

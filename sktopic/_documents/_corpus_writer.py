@@ -82,7 +82,7 @@ def save_corpus(
 
     The folder appears when it is complete. Only one block at a time is in memory. Integer counts are stored
     in the smallest of uint8, uint16 and uint32 that holds all of them. Fractions are stored in float32 if X
-    is float32 and no block of integer counts has a count above 65535. Other fractions, and counts of 2**32
+    is float32 and no block without fractions has a count above 65535. Other fractions, and counts of 2**32
     and more, are stored in float64.
 
     Read more on the guide page "Train on data larger than memory".
@@ -102,8 +102,8 @@ def save_corpus(
         Names of the documents, read together with the blocks. If None, those of X if it is a Corpus.
     overwrite : bool, default=False
         Whether to replace a corpus at `path` when the new one is complete. Processes that have the old corpus
-        open keep reading it. The path is missing for a moment during the replacement. The new corpus keeps
-        the permissions. A folder with other files is not replaced.
+        open keep reading it. The path is missing for a moment during the replacement. The new corpus gets
+        the permissions of the old one. A folder with other files is not replaced.
 
     Returns
     -------

@@ -235,8 +235,8 @@ def make_hdp_documents(
     - Sticks are broken until less than 1e-6 of the weight remains or `max_components` is reached. The last
       stick takes the remainder. The mean number of sticks is about ``2 + 14 * topic_concentration``.
     - Topics without words are dropped. If no document has words, the heaviest topic is kept.
-    - `topic_weights` and `doc_topic_prior` are not rescaled, because rescaling proportions over some topics
-      leaves the Dirichlet parameters of these topics unchanged.
+    - `topic_weights` and `doc_topic_prior` are not rescaled. Proportions rescaled over some topics still have
+      a Dirichlet distribution, with unchanged parameters.
 
     References
     ----------

@@ -139,8 +139,9 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     - `transform` gives expected proportions over the topics in use, divided by their sum.
     - Departures from the paper: before each step, topics are sorted by their number of atoms, and atoms by
       their number of tokens. This order has the highest bound. Inference of a document starts with ten
-      iterations of LDA's inference. Each of its most frequent topics then gets one atom. A start from equal
-      shares, as in the authors' program, reaches a smaller bound. Documents without words have no atoms.
+      iterations of LDA's inference. Each of the document's most frequent topics then gets one atom. A start
+      from equal shares of the atoms, as in the authors' program, reaches a smaller bound. Documents without
+      words have no atoms.
 
     References
     ----------

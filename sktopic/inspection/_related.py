@@ -94,7 +94,7 @@ def plot_topic_dendrogram(
     Returns
     -------
     ax : matplotlib Axes
-        Topics run from top to bottom. Joining distances run from left to right.
+        The vertical axis lists the topics. The horizontal axis shows the distances at which branches join.
 
     Raises
     ------

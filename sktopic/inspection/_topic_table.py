@@ -64,7 +64,7 @@ def topic_table(
         Weight lambda of log probability in the relevance of a word (see Notes), from 0 to 1. If 1, words are
         ordered by probability.
     frex_weight : float, default=0.5
-        Weight of frequency in FREX, from 0 to 1. The rest is the weight of exclusivity.
+        Weight of frequency in FREX (see Notes), from 0 to 1. The rest is the weight of exclusivity.
 
     Returns
     -------

@@ -48,7 +48,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
         parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update,
-        from the value for None. This value counts as ten batches.
+        from the value for None, which has the weight of ten batches.
     prior_update : {'fixed-point', 'gamma', 'shares'}, default='shares'
         How `doc_topic_prior` is learned. 'shares' learns the shares of topics and keeps the sum of the
         parameters at its value for None. It finds the most distinct topics: general words gather in topics

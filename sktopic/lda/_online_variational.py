@@ -42,7 +42,7 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
         parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update,
-        from the value for None. This value counts as ten batches.
+        from the value for None, which has the weight of ten batches.
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
         How 'auto' learns priors. 'fixed-point' is Minka's fixed point from averages over batches. 'gradient'
         is a Newton step along the gradient of each batch, scaled by the step size as in the paper.

@@ -36,7 +36,7 @@ class SinglePassLDA(MinibatchLDAEstimator):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
         parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update,
-        from the value for None. This value counts as ten batches.
+        from the value for None, which has the weight of ten batches.
     prior_shape, prior_rate : float, default=1.0
         Shape (> 0) and rate (>= 0) of the Gamma prior of doc_topic_prior.
     topic_word_prior : float or None, default=None

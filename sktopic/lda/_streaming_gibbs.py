@@ -33,7 +33,7 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
         parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts at the second update,
-        from the value for None. This value counts as ten batches.
+        from the value for None, which has the weight of ten batches.
     topic_word_prior : float or None, default=None
         Pseudo-count of each word in each topic, >= 0, added to the counts when topics are computed. It gives
         unseen words a probability above zero. If None, ``min(0.1, 2 / n_components)``.

@@ -61,8 +61,8 @@ def document_completion(
 
     Some tokens of each document are hidden. Gibbs sampling with fixed topics infers the topic proportions
     from the other tokens. The proportions predict the hidden tokens. Inference is the same for all
-    models, so scores differ only through topics and priors. The ``score`` of an estimator differs only in
-    using its own ``transform``.
+    models, so scores differ only through topics and priors. An estimator's ``score`` does the same, except
+    that its own ``transform`` infers the proportions.
 
     Read more on the guide page "Evaluate and compare models".
 
@@ -151,9 +151,10 @@ def relative_score(
     y : None
         Ignored, for use as a scorer.
     per : {'document', 'word'}, default='document'
-        'document': mean difference per hidden word, times the number of words of the document, averaged over
-        all rows of X, including empty rows. 'word': mean over hidden words. Use 'word' only for models with
-        the same vocabulary: a vocabulary of rare words gains much per word, but little per document.
+        'document': for each document, the mean difference per hidden word times its number of words; then
+        the average over all rows of X, including empty rows. 'word': mean over hidden words. Use 'word' only
+        for models with the same vocabulary: a vocabulary of rare words gains much per word, but little per
+        document.
     doc_topic_prior, hidden_fraction, n_repeats, burn_in, sweeps, n_jobs
         As in `document_completion`.
 
@@ -384,8 +385,8 @@ def neg_perplexity_scorer(estimator: object, X: object, y: object = None, **opti
 
     Notes
     -----
-    Rankings of models by means over folds may differ from those of `document_completion`, since the mean
-    perplexity gives more weight to folds with poor predictions.
+    Mean perplexity over folds may rank models differently from the mean of `document_completion`, since it
+    gives more weight to folds with poor predictions.
 
     Examples
     --------

@@ -39,8 +39,8 @@ class TriangularDirichletLDA(MixtureEstimator):
         ``n_features ** -0.5``.
     second_moment : {'first', 'second', 'sum'}, default='sum'
         Second moment matched in each Dirichlet distribution after each token. 'sum' is the sum over its
-        topics or words. 'first' uses the first one, as published; the result then depends on the order of the
-        columns. 'second' uses the second topic and the first word, as in the authors' program.
+        topics or words. 'first' uses the first topic or word, as published; the result then depends on the
+        order of the columns. 'second' uses the second topic and the first word, as in the authors' program.
     shuffle : {'corpus', 'document'} or None, default='corpus'
         Order of the tokens. 'corpus' mixes the tokens of all documents of a call, and keeps all proportions
         in memory. 'document' mixes the tokens of each document. None visits each document word by word.
