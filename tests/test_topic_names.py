@@ -7,6 +7,7 @@ import pickle
 import pkgutil
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
@@ -51,25 +52,22 @@ def lda():
     return OnlineEMLDA(n_components=4, max_iter=2, random_state=0).fit(X)
 
 
-def names_of(model):
-    return model.topic_names_.tolist()
-
-
 def test_names_are_those_of_the_columns_of_transform(lda):
-    pd = pytest.importorskip("pandas")
     assert not hasattr(lda, "topic_names_")
     name_topics(lda, NAMES)
     assert lda.get_feature_names_out().tolist() == NAMES
-    assert lda.topic_names_.dtype == object and names_of(lda) == NAMES
-    assert lda.set_output(transform="pandas").transform(X).columns.tolist() == NAMES
+    assert lda.topic_names_.dtype == object and lda.topic_names_.tolist() == NAMES
+    columns = lda.set_output(transform="pandas").transform(X).columns
+    assert columns.tolist() == NAMES
     assert topics_over_time(lda, X, [2001] * X.shape[0])["name"].tolist() == NAMES
     pipeline = make_pipeline(CountVectorizer(), OnlineEMLDA(n_components=2)).fit(["cat dog", "sun sky"])
     name_topics(pipeline, pd.Series(["animals", "weather"]))
     assert pipeline.get_feature_names_out().tolist() == ["animals", "weather"]
+    expected = lda.components_[[2, 3]]
+    assert_array_equal(lda.drop_topics(columns[:2]).components_, expected)
 
 
 def test_a_dict_or_a_series_names_some_topics_and_leaves_the_others(lda):
-    pd = pytest.importorskip("pandas")
     default = [f"onlineemlda{topic}" for topic in range(4)]
     for names, expected in (
         ({1: "right"}, [default[0], "right", *default[2:]]),
@@ -82,7 +80,7 @@ def test_a_dict_or_a_series_names_some_topics_and_leaves_the_others(lda):
         (dict.fromkeys(NAMES).keys(), NAMES),
     ):
         name_topics(lda, names)
-        assert names_of(lda) == expected
+        assert lda.topic_names_.tolist() == expected
     name_topics(lda, default)
     assert not hasattr(lda, "topic_names_")
 
@@ -112,7 +110,7 @@ def test_names_that_cannot_be_are_refused_and_those_before_stay(lda, names, erro
     name_topics(lda, NAMES)
     with pytest.raises(error, match=message):
         name_topics(lda, names)
-    assert names_of(lda) == NAMES
+    assert lda.topic_names_.tolist() == NAMES
 
 
 def test_models_without_topics_or_of_other_libraries_are_refused():
@@ -123,7 +121,7 @@ def test_models_without_topics_or_of_other_libraries_are_refused():
         with pytest.raises(NotFittedError, match=type(outer).__name__):
             name_topics(outer, NAMES)
     with pytest.raises(TypeError, match="model is a LatentDirichletAllocation"):
-        name_topics(LatentDirichletAllocation(2).fit(X), NAMES)
+        name_topics(LatentDirichletAllocation(2, max_iter=1).fit(X), NAMES)
 
 
 @pytest.mark.parametrize("cls", [type(each) for each in LOOPS])
@@ -134,13 +132,13 @@ def test_names_are_kept_by_all_but_fit_and_clone(cls, tmp_path):
     loaded = sktopic.load(tmp_path / "model.zip")
     copies = [loaded, copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
     for kept in (*copies, model.partial_fit(X[:10])):
-        assert names_of(kept)[0] == "first"
+        assert kept.topic_names_[0] == "first"
     name_topics(loaded, {0: "other"})
-    assert names_of(model)[0] == "first"
+    assert model.topic_names_[0] == "first"
     assert not hasattr(clone(model), "topic_names_")
     with pytest.raises(ValueError, match="expects"):
         model.fit(["text"])
-    assert names_of(model)[0] == "first"
+    assert model.topic_names_[0] == "first"
     assert not hasattr(model.fit(X), "topic_names_")
 
 
@@ -187,10 +185,10 @@ def test_names_stay_with_topics_that_come_and_go(monkeypatch, cls, after):
         model._state = model._method().reported(model._state)
 
     let_be_in_use([1, 3])
-    assert names_of(model) == ["right", "bottom"]
+    assert model.topic_names_.tolist() == ["right", "bottom"]
     name_topics(model, {0: "east"})
     let_be_in_use([0, 1, 2, 3])
-    assert names_of(model) == after
+    assert model.topic_names_.tolist() == after
 
 
 @pytest.mark.parametrize("cls", [type(each) for each in LOOPS if hasattr(each, "merge_topics")])
@@ -200,11 +198,11 @@ def test_names_stay_with_topics_while_others_are_merged_and_dropped(cls):
     name_topics(model, names)
     model.merge_topics([[3, 1]])
     left = [0, 2, 3, *range(4, len(names))]
-    assert names_of(model) == [names[topic] for topic in left]
+    assert model.topic_names_.tolist() == [names[topic] for topic in left]
     model.drop_topics([0])
-    assert names_of(model) == [names[topic] for topic in left[1:]]
+    assert model.topic_names_.tolist() == [names[topic] for topic in left[1:]]
     name_topics(model, {0: names[1]})
-    assert names_of(model.partial_fit(X[:20]))[0] == names[1]
+    assert model.partial_fit(X[:20]).topic_names_[0] == names[1]
 
 
 def test_a_name_goes_to_another_topic_only_while_its_own_is_not_there():
@@ -228,10 +226,6 @@ def renamed_by(lda, topics):
     return lda.topic_names_
 
 
-def texts_of(ax):
-    return [text.get_text() for text in ax.texts]
-
-
 def titles_over_time(lda, topics):
     axes = plot_topics_over_time(topics_over_time(lda, X, YEARS), topics=topics)
     return [ax.get_title(loc="left") for ax in axes]
@@ -248,7 +242,9 @@ TAKE_TOPICS = {
     ("drop_topics", "topics"): lambda lda, topics: lda.drop_topics(topics).components_,
     ("freeze_topics", "topics"): lambda lda, topics: lda.freeze_topics(topics)._state.words.frozen_columns,
     ("name_topics", "names"): renamed_by,
-    ("plot_topics", "topics"): lambda lda, topics: texts_of(plot_topics(lda, topics=topics)),
+    ("plot_topics", "topics"): lambda lda, topics: [
+        text.get_text() for text in plot_topics(lda, topics=topics).texts
+    ],
     ("plot_topics_over_time", "topics"): titles_over_time,
     ("plot_effects", "topics"): labels_of_effects,
 }
@@ -273,17 +269,6 @@ def test_every_function_that_takes_topics_is_tested():
     assert found - OTHERS == TAKE_TOPICS.keys()
 
 
-@pytest.fixture
-def plt():
-    matplotlib = pytest.importorskip("matplotlib")
-    pytest.importorskip("pandas")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    yield plt
-    plt.close("all")
-
-
 @pytest.mark.usefixtures("plt")
 @pytest.mark.parametrize("function", TAKE_TOPICS.values(), ids=map(".".join, TAKE_TOPICS))
 def test_topics_are_taken_by_number_and_by_name(lda, function):
@@ -304,11 +289,3 @@ def test_topics_are_taken_by_number_and_by_name(lda, function):
         with pytest.raises(error, match=message):
             function(lda, topics)
     assert_array_equal(lda.topic_names_, names)
-
-
-def test_columns_of_transform_are_names_to_choose_by(lda):
-    pytest.importorskip("pandas")
-    name_topics(lda, {1: "right"})
-    columns = lda.set_output(transform="pandas").transform(X).columns
-    expected = lda.components_[[2, 3]]
-    assert_array_equal(lda.drop_topics(columns[:2]).components_, expected)
