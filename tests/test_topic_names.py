@@ -1,10 +1,8 @@
 """Names of topics: who shows them, who keeps and takes them, and that they stay with their topics."""
 
 import copy
-import importlib
 import inspect
 import pickle
-import pkgutil
 
 import numpy as np
 import pandas as pd
@@ -42,6 +40,7 @@ from sktopic.lda import OnlineEMLDA
 
 from .conftest import quick
 from .registry import LOOPS
+from .test_docstrings import public_functions
 
 X = make_bars(120, random_state=0).data
 NAMES = ["left", "right", "top", "bottom"]
@@ -250,19 +249,9 @@ TAKE_TOPICS = {
 }
 
 
-def public_functions():
-    modules = [info.name for info in pkgutil.iter_modules(sktopic.__path__) if not info.name.startswith("_")]
-    for module in [sktopic, *(importlib.import_module(f"sktopic.{name}") for name in modules)]:
-        for public in (getattr(module, name) for name in module.__all__):
-            if inspect.isclass(public):
-                names = [name for name in dir(public) if not name.startswith("_")]
-                yield from (getattr(public, name) for name in ("__init__", *names))
-            yield public
-
-
 def test_every_function_that_takes_topics_is_tested():
     found = set()
-    for function in filter(inspect.isfunction, public_functions()):
+    for function in public_functions():
         for parameter in inspect.signature(function).parameters.values():
             if parameter.name in TOPICS or "TopicsLike" in str(parameter.annotation):
                 found.add((function.__name__, parameter.name))
