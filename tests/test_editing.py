@@ -263,7 +263,7 @@ def test_sampler_with_a_frozen_topic_has_the_law_enumerated(n_topics, monkeypatc
 
     def swept(self, state, call, workers):
         state = original(self, state, call, workers)
-        states.append(call.shards[0].z.copy())
+        states.append(tuple(call.shards[0].z.tolist()))
         return state
 
     monkeypatch.setattr(CollapsedLDA, "swept", swept)
@@ -282,11 +282,10 @@ def test_sampler_with_a_frozen_topic_has_the_law_enumerated(n_topics, monkeypatc
                 n[k] += 1
         log_joint[z] = value
     probability = np.exp(np.array(list(log_joint.values())))
-    states = np.array(states)
-    found = np.array([(states == z).all(axis=1).mean() for z in log_joint])
+    found = np.array([states.count(z) for z in log_joint]) / len(states)
     # Over four standard errors; 0.05 and 0.14 where no topic is frozen.
     assert np.abs(found - probability / probability.sum()).max() < 0.03
-    evaluated = [tuple(z) for z in states[4::5].tolist()]
+    evaluated = states[4::5]
     known = [i for i, z in enumerate(evaluated) if z in log_joint]
     assert_allclose(model.log_likelihood_[known], [log_joint[evaluated[i]] for i in known], rtol=1e-9)
 
@@ -324,7 +323,6 @@ def test_edits_that_cannot_be_leave_the_model():
     state = fingerprint(vars(model))
     for edit, error, message in [
         (lambda: model.merge_topics([[0, 6]]), ValueError, r"groups\[0\] has 6, .* from 0 to 5"),
-        (lambda: model.merge_topics([[0, -1]]), ValueError, "has -1, which is invalid"),
         (lambda: model.merge_topics([[0, 1], [2, 1]]), ValueError, "groups has topic 1 twice"),
         (lambda: model.merge_topics([[0]]), ValueError, "at least two topics"),
         (lambda: model.merge_topics([]), ValueError, "at least two topics"),
@@ -332,8 +330,6 @@ def test_edits_that_cannot_be_leave_the_model():
         (lambda: model.merge_topics([2, 3]), TypeError, r"groups\[0\]=2 is invalid: must be a list"),
         (lambda: model.merge_topics([[0, 5]]), ValueError, "topic 5 is frozen"),
         (lambda: model.drop_topics(range(6)), ValueError, "at least one topic must stay"),
-        (lambda: model.drop_topics([0.0]), TypeError, "topics has 0.0, which is invalid"),
-        (lambda: model.drop_topics([True]), TypeError, "topics has True"),
         (lambda: model.drop_topics("01"), TypeError, "topics='01' is invalid: must be a list"),
         (lambda: model.freeze_topics([0, 0]), ValueError, "topics has topic 0 twice"),
         (lambda: model.set_params(n_components=5).partial_fit(X), ValueError, "differs from the 6 topics"),
