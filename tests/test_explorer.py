@@ -161,7 +161,9 @@ def test_the_page_has_limits(monkeypatch):
     data = data_of(explorer)
     shown = [(len(entry["words"]) // 3, entry["omitted"]) for entry in data["documents"]]
     assert shown == [(300, 100), (7, 0)]
-    assert 600 <= len(data["words"]["names"]) <= 902  # to search for, in documents and of topics
+    names, frequent = data["words"]["names"], np.argsort(-components.sum(axis=0))[:600]
+    assert {f"x{word}" for word in frequent} <= {*names}
+    assert len(names) <= 902  # to search for, in documents and of topics
     assert not re.search(r"\d\.\d{9}", explorer.html)
     # Some documents of many are shown by fewer words.
     monkeypatch.setattr(_explorer_data, "MOST_CELLS", 900)
