@@ -217,7 +217,8 @@ def test_the_form_and_the_order_of_what_is_given_do_not_matter(measure):
     if measure in WINDOWED:
         given["texts"] = tuple(np.array(TEXTS[i], dtype=object) for i in order)
         given["feature_names"] = np.array(NAMES)
-    for counts in (X[order], X.tolist(), with_zeros, sp.csc_matrix(X), sp.coo_array(X), X * 0.37):
+    blocks = [X[:5], sp.csr_array(X[5:])]
+    for counts in (X[order], X.tolist(), with_zeros, sp.csc_matrix(X), sp.coo_array(X), X * 0.37, blocks):
         assert coherence(COMPONENTS.tolist(), counts, **given) == value
     # Words that are equally probable are taken in the order of columns.
     equal, descending = np.ones((1, 20)), np.arange(20, 0, -1.0)[None]
