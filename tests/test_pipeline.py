@@ -48,16 +48,6 @@ def make_model(n_components=8, **params):
     return OnlineEMLDA(n_components, **{**settings, **params})
 
 
-def test_pipeline_that_ends_in_a_topic_model(texts):
-    pipeline = make_pipeline(CountVectorizer(), make_model())
-    theta = pipeline.fit_transform(texts)
-    assert_array_equal(theta, pipeline.transform(texts))
-    assert pipeline.score(texts) == pipeline[-1].score(pipeline[0].transform(texts))
-    assert pipeline.get_feature_names_out().tolist() == [f"onlineemlda{i}" for i in range(8)]
-    with pytest.raises(ValueError, match=r"CountVectorizer, which takes texts. .* pipeline\[-1\]"):
-        perplexity(pipeline, pipeline[0].transform(texts))
-
-
 @pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
 @pytest.mark.parametrize("scoring", [perplexity, partial(perplexity, n_repeats=2), {"score": perplexity}])
 def test_perplexity_is_refused_as_a_scorer(bars, scoring):
