@@ -255,15 +255,17 @@ def drawn_documents():
     return make_lda_documents(2000, n_features=1500, n_components=20, mean_length=50, random_state=0).data
 
 
-def documents_of_differing_lengths():
-    return zipf_documents(np.random.default_rng(1).lognormal(3.5, 1.2, 3000).astype(int) + 1, 0.7, 1000)
+def documents_of_differing_lengths(spread, exponent):
+    lengths = np.random.default_rng(1).lognormal(3.5, spread, 3000).astype(int) + 1
+    return zipf_documents(lengths, exponent, n_words=1000)
 
 
 @pytest.mark.parametrize(
     "make",
     [
         lambda: zipf_documents(np.full(5000, 2)),  # short texts
-        documents_of_differing_lengths,
+        lambda: documents_of_differing_lengths(1.2, 0.7),
+        lambda: documents_of_differing_lengths(1.6, 0.0),
         drawn_documents,
         lambda: drawn_documents().T,
         lambda: make_bars(2000, random_state=0).data,
@@ -271,7 +273,8 @@ def documents_of_differing_lengths():
     ],
     ids=[
         "two words",
-        "few words, lengths that differ much",
+        "lengths and words that differ much",
+        "lengths that differ most",
         "drawn",
         "drawn, transposed",
         "bars",
