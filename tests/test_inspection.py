@@ -251,9 +251,9 @@ def test_plot_scores_draws_what_a_model_keeps(bars, plt):
     assert_array_equal(sweeps.lines[0].get_data(), [[5, 10, 15, 20], sampler.log_likelihood_])
     assert (passes.get_xlabel(), passes.get_ylabel()) == ("pass", "held-out nats per word")
     assert sweeps.get_xlabel() == "sweep"
-    for model in (OnlineEMLDA(4).fit(bars), CollapsedGibbsLDA(4, max_iter=2, evaluate_every=0).fit(bars)):
+    for model in (OnlineEMLDA(4, max_iter=1), CollapsedGibbsLDA(4, max_iter=1, evaluate_every=0)):
         with pytest.raises(TypeError, match=r"has kept no scores: .*early_stopping=True"):
-            plot_scores(model)
+            plot_scores(model.fit(bars))
 
 
 def test_plot_n_components_draws_the_posterior_and_the_trace(plt, bars):
