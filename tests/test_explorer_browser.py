@@ -143,8 +143,13 @@ def test_keyboard(show, full, bars):
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     assert page.evaluate("location.hash") == f"#topic={order[-1]}"
     page.get_by_role("listbox", name="Map of topics").get_by_role("option", selected=True).focus()
-    for key in "ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown":
-        page.keyboard.press(key)
+    chosen, steps = "#plane [aria-selected=true] circle", []
+    for key, direction in 2 * [("Left", (-1, 0)), ("Up", (0, -1)), ("Right", (1, 0)), ("Down", (0, 1))]:
+        before = np.array(page.locator(chosen).evaluate_all(BOXES)).reshape(2, 2).mean(axis=0)
+        page.keyboard.press(f"Arrow{key}")
+        after = np.array(page.locator(chosen).evaluate_all(BOXES)).reshape(2, 2).mean(axis=0)
+        steps.append((after - before) @ direction)
+    assert min(steps) > -1 and np.count_nonzero(np.array(steps) > 1) >= 4  # pixels; none at the edges
     focused = page.evaluate("document.activeElement.getAttribute('aria-label')")
     assert focused.startswith(heading.text_content() + ":")
     assert focused == page.locator("#plane [aria-selected=true]").get_attribute("aria-label")
