@@ -1,14 +1,12 @@
 """Coherence against formulas written as loops, hand-computed cases and gensim; diversity."""
 
 import itertools
-from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from sktopic.inspection import top_words
@@ -75,17 +73,15 @@ def naive_c_npmi(one, other, units):
     return naive_c_uci(one, other, units) / -np.log(share(units, one, other) + 1e-12)
 
 
-def naive_c_v(words, units):
-    vectors = np.array([[naive_c_npmi(one, other, units) for other in words] for one in words])
-    whole = vectors.sum(axis=0)
-    return np.mean(vectors @ whole / (np.linalg.norm(vectors, axis=1) * np.linalg.norm(whole)))
+OF_PAIRS = {"npmi": naive_npmi, "u_mass": naive_u_mass, "c_npmi": naive_c_npmi, "c_uci": naive_c_uci}
 
 
 def naive(measure, words, units):
-    if measure == "c_v":
-        return naive_c_v(words, units)
-    value = {"npmi": naive_npmi, "u_mass": naive_u_mass, "c_npmi": naive_c_npmi, "c_uci": naive_c_uci}
-    return np.mean([value[measure](*pair, units) for pair in itertools.combinations(words, 2)])
+    if measure in OF_PAIRS:
+        return np.mean([OF_PAIRS[measure](*pair, units) for pair in itertools.combinations(words, 2)])
+    vectors = np.array([[naive_c_npmi(one, other, units) for other in words] for one in words])
+    whole = vectors.sum(axis=0)
+    return np.mean(vectors @ whole / (np.linalg.norm(vectors, axis=1) * np.linalg.norm(whole)))
 
 
 def windows(texts, size):
@@ -177,9 +173,7 @@ def test_values_by_hand(measure, topic, documents, expected):
 GOLDEN = {
     ("u_mass", None): -0.486257012561,
     ("c_v", None): 0.5610671609765,
-    ("c_v", 20): 0.455580612221,
     ("c_npmi", None): -0.02463163664479,
-    ("c_npmi", 3): -0.1482750604758,
     ("c_uci", None): -0.4213812378103,
 }
 
@@ -219,61 +213,37 @@ def test_the_form_and_the_order_of_what_is_given_do_not_matter(measure):
     assert type(value) is float and each.dtype == np.float64
     assert value == pytest.approx(each.mean(), rel=1e-15)
     order = np.random.RandomState(0).permutation(len(X))
-    for counts in (
-        X[order],
-        X.tolist(),
-        with_zeros,
-        *(form(X) for form in (sp.csr_array, sp.csc_matrix, sp.coo_array)),
-        X * 0.37,
-        X.astype(np.float32),
-    ):
-        given = dict(settings)
-        if measure in WINDOWED:
-            given["texts"] = tuple(np.array(TEXTS[i], dtype=object) for i in order)
-            given["feature_names"] = np.array(NAMES)
+    given = dict(settings)
+    if measure in WINDOWED:
+        given["texts"] = tuple(np.array(TEXTS[i], dtype=object) for i in order)
+        given["feature_names"] = np.array(NAMES)
+    blocks = [X[:5], sp.csr_array(X[5:])]
+    for counts in (X[order], X.tolist(), with_zeros, sp.csc_matrix(X), sp.coo_array(X), X * 0.37, blocks):
         assert coherence(COMPONENTS.tolist(), counts, **given) == value
     # Words that are equally probable are taken in the order of columns.
-    descending = np.arange(20, 0, -1.0)[None]
-    assert coherence(np.ones((1, 20)), X, n_words=6, **settings) == coherence(
-        descending, X, n_words=6, **settings
-    )
-
-
-PLAIN_TEXTS = ["one two two three", "three four five one", "one five five two", "four four one"] * 5
-TOKENS = [text.split() for text in PLAIN_TEXTS]
+    equal, descending = np.ones((1, 20)), np.arange(20, 0, -1.0)[None]
+    assert coherence(equal, X, n_words=6, **settings) == coherence(descending, X, n_words=6, **settings)
 
 
 def test_models_are_measured_by_their_topics_words_and_documents():
     pandas = pytest.importorskip("pandas")
-    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(2, random_state=0)).fit(PLAIN_TEXTS)
-    counts, names = pipe[0].transform(PLAIN_TEXTS), pipe[0].get_feature_names_out()
+    texts = ["one two two three", "three four five one", "one five five two", "four four one"] * 5
+    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(2, random_state=0)).fit(texts)
+    counts, names = pipe[0].transform(texts), pipe[0].get_feature_names_out()
     components = pipe[-1].components_
     value = coherence(components, counts, n_words=3)
-    assert coherence(pipe, PLAIN_TEXTS, n_words=3) == coherence(pipe[-1], counts, n_words=3) == value
-    assert topic_diversity(pipe, PLAIN_TEXTS, n_words=3) == topic_diversity(components, n_words=3)
-    given = {"measure": "c_v", "texts": TOKENS, "n_words": 3}
+    assert coherence(pipe, texts, n_words=3) == coherence(pipe[-1], counts, n_words=3) == value
+    assert topic_diversity(pipe, texts, n_words=3) == topic_diversity(components, n_words=3)
+    given = {"measure": "c_v", "texts": [text.split() for text in texts], "n_words": 3}
     value = coherence(components, feature_names=names, **given)
     framed = OnlineEMLDA(2, random_state=0).fit(pandas.DataFrame(counts.toarray(), columns=names))
     assert_array_equal(framed.components_, components)
-    for model, documents in ((pipe, None), (pipe, PLAIN_TEXTS), (framed, None)):
+    for model, documents in ((pipe, None), (pipe, texts), (framed, None)):
         assert coherence(model, documents, **given) == value
     hashing = HashingVectorizer(n_features=16, alternate_sign=False, norm=None)
-    pipe = make_pipeline(hashing, OnlineEMLDA(2, random_state=0)).fit(PLAIN_TEXTS)
+    pipe = make_pipeline(hashing, OnlineEMLDA(2, random_state=0)).fit(texts)
     with pytest.raises(ValueError, match="feature_names=None"):
         coherence(pipe, **given)
-
-
-@pytest.mark.parametrize(
-    "scoring",
-    [partial(coherence, measure="c_v", n_words=3, texts=TOKENS), partial(topic_diversity, n_words=3)],
-    ids=["c_v", "diversity"],
-)
-def test_usable_as_scoring(scoring):
-    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(random_state=0))
-    grid = {"onlineemlda__n_components": [1, 2]}
-    search = GridSearchCV(pipe, grid, scoring=scoring, cv=2, error_score="raise").fit(PLAIN_TEXTS)
-    scores = search.cv_results_["mean_test_score"]
-    assert np.isfinite(scores).all() and search.best_score_ == scores.max()
 
 
 # Errors
@@ -296,11 +266,8 @@ def test_usable_as_scoring(scoring):
         ({"measure": "c_v", "texts": [["no", "such"]], "feature_names": NAMES}, "none of the 20 words"),
         ({"measure": "c_v", "texts": TEXTS, "feature_names": [*NAMES[:19], NAMES[0]]}, "more than once"),
         ({"measure": "c_v", "texts": [[], []], "feature_names": NAMES}, "texts has no tokens"),
-        ({"measure": "c_v", "texts": "a b c", "feature_names": NAMES}, "texts"),
         ({"X": None}, "X=None; measure='npmi'"),
         ({"X": np.zeros((0, 20))}, "X has 0 documents"),
-        ({"X": X[:, :19]}, "X has 19 features"),
-        ({"X": -X}, "Negative"),
     ],
 )
 def test_bad_parameters_are_named(given, message):

@@ -9,7 +9,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sktopic.datasets import make_bars
 from sktopic.inspection import top_words
 from sktopic.lda import OnlineEMLDA
 from sktopic.metrics import match_topics, stability
@@ -117,18 +116,16 @@ def test_bad_parameters_are_named(models, given, message):
 
 
 def test_stability_needs_two_models():
-    for models in ([], [FIRST]):
-        with pytest.raises(ValueError, match=f"models has length {len(models)}"):
+    for models in ([], [FIRST], OnlineEMLDA(2)):
+        with pytest.raises(ValueError, match="models"):
             stability(models)
-    with pytest.raises(ValueError, match="models"):
-        stability(OnlineEMLDA(2))
 
 
 def test_models_over_other_words_are_refused():
     pandas = pytest.importorskip("pandas")
-    names, counts = [f"w{i}" for i in range(25)], make_bars(60, random_state=0).data.toarray()
+    names = [f"w{i}" for i in range(25)]
     model, same, other = (
-        OnlineEMLDA(5, random_state=0).fit(pandas.DataFrame(counts, columns=columns))
+        OnlineEMLDA(5, max_iter=1, random_state=0).fit(pandas.DataFrame(np.eye(25), columns=columns))
         for columns in (names, names, names[::-1])
     )
     for compare in (lambda models: match_topics(*models), stability):

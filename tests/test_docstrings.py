@@ -92,43 +92,36 @@ def test_parameters_and_defaults_are_those_of_the_signature(name):
 
 
 def public_functions():
-    """Public methods of the estimators that are this library's own, and the functions beside them."""
-    for name in NAMES:
-        for method_name, method in inspect.getmembers(getattr(sktopic, name)):
-            function = method.fget if isinstance(method, property) else method
-            if method_name.startswith("_") or not callable(function):
-                continue
-            if getattr(function, "__module__", "").startswith("sktopic"):
-                yield pytest.param(function, id=f"{name}.{method_name}")
-    for module in (
-        sktopic.datasets,
-        sktopic.distributed,
-        sktopic.features,
-        sktopic.inspection,
-        sktopic.metrics,
-        sktopic.model_selection,
-        sktopic.seeding,
-    ):
-        for name in module.__all__:
-            yield pytest.param(getattr(module, name), id=name)
+    """Functions of modules, and methods and properties of estimators, that are this library's own."""
+    modules = [getattr(sktopic, name) for name in sktopic._MODULES]
+    found = [getattr(module, name) for module in modules for name in module.__all__]
+    for kind in CLASSES.values():
+        members = [member for name, member in inspect.getmembers(kind) if not name.startswith("_")]
+        found += [member.fget if isinstance(member, property) else member for member in members]
+    ours = [each for each in found if inspect.isfunction(each) and each.__module__.startswith("sktopic")]
+    return list(dict.fromkeys(ours))
 
 
-@pytest.mark.parametrize("function", list(public_functions()))
-def test_signature_is_annotated(function):
-    signature = inspect.signature(function)
-    bare = [
-        key
-        for key, parameter in signature.parameters.items()
-        if parameter.annotation is parameter.empty and key != "self"
-    ]
+def test_signatures_are_annotated():
+    bare = {
+        function.__qualname__
+        for function in public_functions()
+        for name, annotation in annotations_of(function).items()
+        if annotation is inspect.Signature.empty and name != "self"
+    }
     assert not bare
-    assert signature.return_annotation is not signature.empty
+
+
+def annotations_of(function):
+    signature = inspect.signature(function)
+    given = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    return {**given, "return": signature.return_annotation}
 
 
 def public_docstrings():
-    functions = [parameters.values[0] for parameters in public_functions()]
     classes = [getattr(sktopic, name) for name in NAMES]
-    return {found.__qualname__: inspect.getdoc(found) or "" for found in [sktopic.load, *classes, *functions]}
+    documented = [sktopic.load, *classes, *public_functions()]
+    return {found.__qualname__: inspect.getdoc(found) or "" for found in documented}
 
 
 def test_docstrings_are_plain_text_as_help_shows_them():
@@ -136,17 +129,11 @@ def test_docstrings_are_plain_text_as_help_shows_them():
     assert not [name for name, text in public_docstrings().items() if roles.search(text)]
 
 
-def printed(annotation):
-    return "" if annotation is inspect.Signature.empty else inspect.formatannotation(annotation)
-
-
 def test_help_shows_signatures_that_a_reader_takes_in():
     """Types are named: ``ArrayLike`` alone is 300 characters when it is spelled out."""
-    functions = [parameters.values[0] for parameters in public_functions()]
-    constructors = [getattr(sktopic, name) for name in NAMES]
-    for function in functions + constructors:
-        signature = inspect.signature(function)
-        kinds = [printed(each.annotation) for each in signature.parameters.values()]
-        assert max(map(len, [*kinds, printed(signature.return_annotation)])) <= 80, function.__qualname__
-    methods = [function for function in functions if "." in function.__qualname__]
-    assert max(len(str(inspect.signature(method))) for method in methods) <= 160
+    for function in [*public_functions(), *CLASSES.values()]:
+        given = annotations_of(function).values()
+        printed = [inspect.formatannotation(each) for each in given if each is not inspect.Signature.empty]
+        assert max(map(len, printed)) <= 80, function.__qualname__
+        if "." in function.__qualname__:
+            assert len(str(inspect.signature(function))) <= 160, function.__qualname__

@@ -22,7 +22,7 @@ LENGTHS = np.random.default_rng(0).normal(size=60)
 
 @pytest.fixture(scope="module")
 def lda():
-    return OnlineEMLDA(n_components=4, random_state=0).fit(X)
+    return OnlineEMLDA(n_components=4, max_iter=2, random_state=0).fit(X)
 
 
 def by_hand(design, draws):
@@ -68,11 +68,10 @@ def test_regressions_are_pooled_by_rubins_rules():
 
 
 def test_table_has_the_effects_of_draws_on_each_covariate_and_topic(lda):
-    frame = pd.DataFrame({"late": IS_LATE, "length": LENGTHS, "shelf": list("abc") * 20})
     shelves = np.array(list("abc") * 20)
+    frame = pd.DataFrame({"late": IS_LATE, "length": LENGTHS, "shelf": shelves})
     design = np.column_stack([np.ones(60), IS_LATE, LENGTHS, shelves == "b", shelves == "c"])
-    expected = by_hand(design, lda.sample_proportions(X, 6))
-    effects, errors, freedom = map(np.ravel, expected)
+    effects, errors, freedom = map(np.ravel, by_hand(design, lda.sample_proportions(X, 6)))
     for level in (0.5, 0.95):
         table = estimate_effect(lda, X, frame, n_samples=6, confidence_level=level)
         names = ["(intercept)", "late", "length", "shelf=b", "shelf=c"]
@@ -80,11 +79,9 @@ def test_table_has_the_effects_of_draws_on_each_covariate_and_topic(lda):
         assert_array_equal(table["topic"], list(range(4)) * 5)
         assert_array_equal(table["name"], [f"Topic {topic}" for topic in range(4)] * 5)
         width = stats.t.ppf(0.5 + level / 2, freedom) * errors
-        for column, values in (
-            *(("effect", effects), ("standard_error", errors)),
-            *(("low", effects - width), ("high", effects + width)),
-        ):
-            assert_allclose(table[column], values, rtol=1e-8, atol=1e-12)
+        found = table[["effect", "standard_error", "low", "high"]]
+        expected = np.column_stack([effects, errors, effects - width, effects + width])
+        assert_allclose(found, expected, rtol=1e-8, atol=1e-12)
     # Effects on proportions, which sum to one, sum to zero.
     sums = table.groupby("covariate", sort=False)["effect"].sum()
     assert_allclose(sums, [1.0, 0.0, 0.0, 0.0, 0.0], atol=1e-12)
@@ -95,6 +92,10 @@ def test_covariates_may_be_categories_booleans_and_pipelines_take_texts(lda):
     by_numbers = estimate_effect(lda, X, IS_LATE)
     assert list(by_words["covariate"].unique()) == ["(intercept)", "late"]
     assert_array_equal(by_words["effect"], by_numbers["effect"])
+    # The first of ordered categories is the baseline.
+    group = pd.Categorical(list("abc") * 20, categories=list("cab"))
+    for covariate in (group, pd.Series(group)):
+        assert list(estimate_effect(lda, X, covariate)["covariate"].unique()) == ["(intercept)", "a", "b"]
     texts = ["one two three", "two three four", "four five", "one five two"] * 5
     pipeline = make_pipeline(CountVectorizer(), OnlineEMLDA(2, random_state=0)).fit(texts)
     name_topics(pipeline, {0: "numbers"})
@@ -120,14 +121,12 @@ def test_covariates_may_be_categories_booleans_and_pipelines_take_texts(lda):
 def test_covariates_that_determine_nothing_are_refused(lda, covariates, error, message):
     with pytest.raises(error, match=message):
         estimate_effect(lda, X, covariates)
+
+
+def test_a_model_without_a_posterior_of_proportions_is_refused():
+    model = OnlineOPELDA(2, max_iter=1, random_state=0).fit(X[:5])
     with pytest.raises(TypeError, match="OnlineOPELDA; a fitted topic model with sample_proportions"):
-        estimate_effect(OnlineOPELDA(2, max_iter=1, random_state=0).fit(X[:5]), X, IS_LATE)
-
-
-def test_the_first_of_ordered_categories_is_the_baseline(lda):
-    group = pd.Categorical(list("abc") * 20, categories=list("cab"))
-    for covariate in (group, pd.Series(group)):
-        assert list(estimate_effect(lda, X, covariate)["covariate"].unique()) == ["(intercept)", "a", "b"]
+        estimate_effect(model, X, IS_LATE)
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@
 import re
 import tomllib
 import zipfile
+from importlib import metadata
 
 import pytest
 
@@ -43,6 +44,8 @@ def bounds(requirements):
 
 
 def test_version_and_date_are_the_same_everywhere():
+    assert SETTINGS["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "sktopic.__version__"}
+    assert metadata.version("sktopic") == sktopic.__version__, "the package has to be installed again"
     assert release_check.version() == sktopic.__version__
     assert re.findall(r"^version: (\S+)$", CITATION, re.M) == [sktopic.__version__]
     assert re.findall(r'^  version: "(\S+)"$', RECIPE, re.M) == [sktopic.__version__]

@@ -1,12 +1,11 @@
 """Names of topics: who shows them, who keeps and takes them, and that they stay with their topics."""
 
 import copy
-import importlib
 import inspect
 import pickle
-import pkgutil
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
@@ -41,6 +40,7 @@ from sktopic.lda import OnlineEMLDA
 
 from .conftest import quick
 from .registry import LOOPS
+from .test_docstrings import public_functions
 
 X = make_bars(120, random_state=0).data
 NAMES = ["left", "right", "top", "bottom"]
@@ -51,25 +51,22 @@ def lda():
     return OnlineEMLDA(n_components=4, max_iter=2, random_state=0).fit(X)
 
 
-def names_of(model):
-    return model.topic_names_.tolist()
-
-
 def test_names_are_those_of_the_columns_of_transform(lda):
-    pd = pytest.importorskip("pandas")
     assert not hasattr(lda, "topic_names_")
     name_topics(lda, NAMES)
     assert lda.get_feature_names_out().tolist() == NAMES
-    assert lda.topic_names_.dtype == object and names_of(lda) == NAMES
-    assert lda.set_output(transform="pandas").transform(X).columns.tolist() == NAMES
+    assert lda.topic_names_.dtype == object and lda.topic_names_.tolist() == NAMES
+    columns = lda.set_output(transform="pandas").transform(X).columns
+    assert columns.tolist() == NAMES
     assert topics_over_time(lda, X, [2001] * X.shape[0])["name"].tolist() == NAMES
     pipeline = make_pipeline(CountVectorizer(), OnlineEMLDA(n_components=2)).fit(["cat dog", "sun sky"])
     name_topics(pipeline, pd.Series(["animals", "weather"]))
     assert pipeline.get_feature_names_out().tolist() == ["animals", "weather"]
+    expected = lda.components_[[2, 3]]
+    assert_array_equal(lda.drop_topics(columns[:2]).components_, expected)
 
 
 def test_a_dict_or_a_series_names_some_topics_and_leaves_the_others(lda):
-    pd = pytest.importorskip("pandas")
     default = [f"onlineemlda{topic}" for topic in range(4)]
     for names, expected in (
         ({1: "right"}, [default[0], "right", *default[2:]]),
@@ -82,7 +79,7 @@ def test_a_dict_or_a_series_names_some_topics_and_leaves_the_others(lda):
         (dict.fromkeys(NAMES).keys(), NAMES),
     ):
         name_topics(lda, names)
-        assert names_of(lda) == expected
+        assert lda.topic_names_.tolist() == expected
     name_topics(lda, default)
     assert not hasattr(lda, "topic_names_")
 
@@ -95,9 +92,6 @@ def test_a_dict_or_a_series_names_some_topics_and_leaves_the_others(lda):
         ({0: "bottom"}, ValueError, "names has 'bottom' for two topics"),
         ([*NAMES[:3], " "], ValueError, "names has ' ' for topic 3; a name needs visible characters"),
         ([*NAMES[:3], None], TypeError, "names has None for topic 3; must be a string"),
-        ({4: "more"}, ValueError, "names has 4, which is invalid: must be a number from 0 to 3"),
-        ({True: "more"}, TypeError, "names has True, which is invalid"),
-        ({-1: "more"}, ValueError, "names has -1"),
         ({0: "more", "left": "east"}, ValueError, "names has topic 0 twice"),
         ("left", TypeError, "names is a str"),
         (None, TypeError, "names is a NoneType"),
@@ -106,13 +100,13 @@ def test_a_dict_or_a_series_names_some_topics_and_leaves_the_others(lda):
         ({0: "onlineemlda3"}, ValueError, "the default name of topic 3"),
         ({0: "a\ud800"}, ValueError, r"names has 'a\\ud800', which contains a lone surrogate"),
     ],
-    ids=range(15),
+    ids=range(12),
 )
 def test_names_that_cannot_be_are_refused_and_those_before_stay(lda, names, error, message):
     name_topics(lda, NAMES)
     with pytest.raises(error, match=message):
         name_topics(lda, names)
-    assert names_of(lda) == NAMES
+    assert lda.topic_names_.tolist() == NAMES
 
 
 def test_models_without_topics_or_of_other_libraries_are_refused():
@@ -123,7 +117,7 @@ def test_models_without_topics_or_of_other_libraries_are_refused():
         with pytest.raises(NotFittedError, match=type(outer).__name__):
             name_topics(outer, NAMES)
     with pytest.raises(TypeError, match="model is a LatentDirichletAllocation"):
-        name_topics(LatentDirichletAllocation(2).fit(X), NAMES)
+        name_topics(LatentDirichletAllocation(2, max_iter=1).fit(X), NAMES)
 
 
 @pytest.mark.parametrize("cls", [type(each) for each in LOOPS])
@@ -134,13 +128,13 @@ def test_names_are_kept_by_all_but_fit_and_clone(cls, tmp_path):
     loaded = sktopic.load(tmp_path / "model.zip")
     copies = [loaded, copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
     for kept in (*copies, model.partial_fit(X[:10])):
-        assert names_of(kept)[0] == "first"
+        assert kept.topic_names_[0] == "first"
     name_topics(loaded, {0: "other"})
-    assert names_of(model)[0] == "first"
+    assert model.topic_names_[0] == "first"
     assert not hasattr(clone(model), "topic_names_")
     with pytest.raises(ValueError, match="expects"):
         model.fit(["text"])
-    assert names_of(model)[0] == "first"
+    assert model.topic_names_[0] == "first"
     assert not hasattr(model.fit(X), "topic_names_")
 
 
@@ -187,10 +181,10 @@ def test_names_stay_with_topics_that_come_and_go(monkeypatch, cls, after):
         model._state = model._method().reported(model._state)
 
     let_be_in_use([1, 3])
-    assert names_of(model) == ["right", "bottom"]
+    assert model.topic_names_.tolist() == ["right", "bottom"]
     name_topics(model, {0: "east"})
     let_be_in_use([0, 1, 2, 3])
-    assert names_of(model) == after
+    assert model.topic_names_.tolist() == after
 
 
 @pytest.mark.parametrize("cls", [type(each) for each in LOOPS if hasattr(each, "merge_topics")])
@@ -198,13 +192,13 @@ def test_names_stay_with_topics_while_others_are_merged_and_dropped(cls):
     model = quick(cls(n_components=6, random_state=0)).fit(X)
     names = [f"was {topic}" for topic in range(model.n_components_)]
     name_topics(model, names)
-    model.merge_topics([[3, 1]])
-    left = [0, 2, 3, *range(4, len(names))]
-    assert names_of(model) == [names[topic] for topic in left]
+    model.merge_topics([[3, 1], [0, 2]])
+    left = [0, 3, *range(4, len(names))]
+    assert model.topic_names_.tolist() == [names[topic] for topic in left]
     model.drop_topics([0])
-    assert names_of(model) == [names[topic] for topic in left[1:]]
+    assert model.topic_names_.tolist() == [names[topic] for topic in left[1:]]
     name_topics(model, {0: names[1]})
-    assert names_of(model.partial_fit(X[:20]))[0] == names[1]
+    assert model.partial_fit(X[:20]).topic_names_[0] == names[1]
 
 
 def test_a_name_goes_to_another_topic_only_while_its_own_is_not_there():
@@ -228,10 +222,6 @@ def renamed_by(lda, topics):
     return lda.topic_names_
 
 
-def texts_of(ax):
-    return [text.get_text() for text in ax.texts]
-
-
 def titles_over_time(lda, topics):
     axes = plot_topics_over_time(topics_over_time(lda, X, YEARS), topics=topics)
     return [ax.get_title(loc="left") for ax in axes]
@@ -248,40 +238,21 @@ TAKE_TOPICS = {
     ("drop_topics", "topics"): lambda lda, topics: lda.drop_topics(topics).components_,
     ("freeze_topics", "topics"): lambda lda, topics: lda.freeze_topics(topics)._state.words.frozen_columns,
     ("name_topics", "names"): renamed_by,
-    ("plot_topics", "topics"): lambda lda, topics: texts_of(plot_topics(lda, topics=topics)),
+    ("plot_topics", "topics"): lambda lda, topics: [
+        text.get_text() for text in plot_topics(lda, topics=topics).texts
+    ],
     ("plot_topics_over_time", "topics"): titles_over_time,
     ("plot_effects", "topics"): labels_of_effects,
 }
 
 
-def public_functions():
-    modules = [info.name for info in pkgutil.iter_modules(sktopic.__path__) if not info.name.startswith("_")]
-    for module in [sktopic, *(importlib.import_module(f"sktopic.{name}") for name in modules)]:
-        for public in (getattr(module, name) for name in module.__all__):
-            if inspect.isclass(public):
-                names = [name for name in dir(public) if not name.startswith("_")]
-                yield from (getattr(public, name) for name in ("__init__", *names))
-            yield public
-
-
 def test_every_function_that_takes_topics_is_tested():
     found = set()
-    for function in filter(inspect.isfunction, public_functions()):
+    for function in public_functions():
         for parameter in inspect.signature(function).parameters.values():
             if parameter.name in TOPICS or "TopicsLike" in str(parameter.annotation):
                 found.add((function.__name__, parameter.name))
     assert found - OTHERS == TAKE_TOPICS.keys()
-
-
-@pytest.fixture
-def plt():
-    matplotlib = pytest.importorskip("matplotlib")
-    pytest.importorskip("pandas")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    yield plt
-    plt.close("all")
 
 
 @pytest.mark.usefixtures("plt")
@@ -304,11 +275,3 @@ def test_topics_are_taken_by_number_and_by_name(lda, function):
         with pytest.raises(error, match=message):
             function(lda, topics)
     assert_array_equal(lda.topic_names_, names)
-
-
-def test_columns_of_transform_are_names_to_choose_by(lda):
-    pytest.importorskip("pandas")
-    name_topics(lda, {1: "right"})
-    columns = lda.set_output(transform="pandas").transform(X).columns
-    expected = lda.components_[[2, 3]]
-    assert_array_equal(lda.drop_topics(columns[:2]).components_, expected)

@@ -44,6 +44,12 @@ def test_arun_is_its_definition():
     assert arun_2010(COMPONENTS, X, proportions=PROPORTIONS) == pytest.approx(expected, rel=1e-9)
     scaled = arun_2010(COMPONENTS * 7, [X[:5], X[5:]], proportions=PROPORTIONS * X.sum(axis=1)[:, None])
     assert scaled == pytest.approx(expected, rel=1e-9)
+    texts = ["cat dog cat", "dog cat", "sun sky sky", "sky sun"]
+    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(2, random_state=0)).fit(texts)
+    theta, counts, topics = pipe.transform(texts), pipe[0].transform(texts), pipe[-1].components_
+    expected = arun_by_loops(topics, counts.toarray(), theta)
+    assert arun_2010(pipe, texts, proportions=theta) == pytest.approx(expected)
+    assert cao_juan_2009(pipe) == pytest.approx(cao_juan_by_loops(topics))
     # Topics without common words, all as long: equal singular values, and equal tokens
     assert arun_2010(np.eye(3), np.eye(3), proportions=np.eye(3)) == 0.0
 
@@ -68,15 +74,6 @@ def test_arun_is_infinite_where_a_topic_has_no_tokens_or_no_singular_value():
         for dependent in topics, np.ones((3, 30)):
             for columns in slice(None), order:
                 assert arun_2010(dependent[:, columns], counts[:, columns], proportions=theta) == math.inf
-
-
-def test_criteria_read_models_and_pipelines():
-    texts = ["cat dog cat", "dog cat", "sun sky sky", "sky sun"]
-    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(2, random_state=0)).fit(texts)
-    theta, counts = pipe.transform(texts), pipe[0].transform(texts).toarray()
-    expected = arun_by_loops(pipe[-1].components_, counts, theta)
-    assert arun_2010(pipe, texts, proportions=theta) == pytest.approx(expected)
-    assert cao_juan_2009(pipe) == pytest.approx(cao_juan_by_loops(pipe[-1].components_))
 
 
 @pytest.mark.parametrize("criterion", [arun_2010, cao_juan_2009])

@@ -136,6 +136,8 @@ read_once = functools.cache(load_docstrings)
 
 @pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)], ids=lambda page: page.name)
 def test_snippets_run(page, reader, sparse_interface):  # noqa: F811
+    if sparse_interface == "sparray" and "Vectorizer" not in page.read_text(encoding="utf-8"):
+        pytest.skip("scikit-learn returns no matrix on this page")
     preamble, known = {}, set()
     for snippet in snippets(page):
         check_names(snippet, known)
