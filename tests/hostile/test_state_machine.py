@@ -33,7 +33,7 @@ from tests.conftest import all_attributes, fingerprint, fitted_state
 from .documents import BLOCKS, ONCE, Documents, documents
 from .drawn import run_drawn
 from .parameters import all_values, made, modes_of, some_of
-from .tools import ESTIMATORS, check_distributions, check_resources, differences, in_child, new, share
+from .tools import ESTIMATORS, check_distributions, check_resources, differences, new, share
 
 # What a call of a tiny model may take. Memory: growth of the process's peak.
 MOST_SECONDS = 3.0
@@ -354,15 +354,9 @@ def programs(name):
     return st.builds(Program, st.just(name), parameters, sequence)
 
 
-def run_programs(name, n_programs):
-    """Runs in a child process."""
-    return run_drawn(programs(name), n_programs, name)
-
-
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_random_programs_keep_all_promises(name):
-    n_programs = share(0.12 / len(ESTIMATORS), 3)
-    assert in_child(run_programs, name, n_programs) >= n_programs
+    run_drawn(programs(name), share(0.12 / len(ESTIMATORS), 3), name)
 
 
 def test_values_that_each_constraint_allows_are_drawn_and_each_method_is_called():

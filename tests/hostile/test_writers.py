@@ -33,7 +33,7 @@ from sktopic.inspection import explore
 from sktopic.model_selection import topic_number_curve
 from tests.conftest import fingerprint, fitted_state
 
-from .tools import child, corpus, failures, follow, in_child, new, outcome, share, some
+from .tools import Child, check_each, corpus, in_child, new, outcome, share, some
 
 X = corpus(300, 60)
 PACKAGE = pathlib.Path(sktopic.__file__).parent
@@ -351,7 +351,7 @@ def test_what_others_have_put_at_any_name_is_left_alone(name, tmp_path):
     cases = [
         (name, tmp_path / f"{i} {plant}", path, plant) for i, path in enumerate(paths) for plant in PLANTS
     ]
-    assert failures(attack, some(cases, share(0.012), 2)) == []
+    check_each(attack, some(cases, share(0.012), 2))
 
 
 # Where the package changes files, and the writers here that call it.
@@ -397,17 +397,16 @@ def test_two_processes_with_one_target_leave_one_of_two_versions(name, tmp_path)
     folder.mkdir()
     path = folder / "target.npy"
     write(name, folder, 0)
-    with contextlib.ExitStack() as stack:
-        children = [
-            stack.enter_context(child(write_many, name, folder, version, n_times)) for version in (0, 1)
-        ]
-        while not all(connection.poll(0.001) for _, connection in children):
+    with Child() as one, Child() as other:
+        for version, child in enumerate((one, other)):
+            child.begin(write_many, name, folder, version, n_times)
+        while not (one.connection.poll(0.001) and other.connection.poll(0.001)):
             if name == "corpus":  # whose files are read at several moments
                 with contextlib.suppress(FileNotFoundError):
                     assert open_corpus(path, verify=True).shape == X.shape
             else:
                 assert content_of(path) in expected
-        refused = [follow(process, connection) for process, connection in children]
+        refused = [one.result(), other.result()]
     assert content_of(path) in expected
     if name == "corpus":
         left = {entry.suffix for entry in folder.iterdir() if entry != path}
