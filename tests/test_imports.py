@@ -13,13 +13,12 @@ import sktopic
 # Each call runs in a fork of a process that has imported the libraries, which takes most of the time, and
 # nothing of the package. Its modules are compiled as by -OO, and once.
 PROGRAM = """
-import json, sys
+import json, multiprocessing, sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from importlib.util import find_spec
-from multiprocessing import get_context
 from pathlib import Path
 
 import sklearn.decomposition, sklearn.pipeline
@@ -27,6 +26,7 @@ import sklearn.decomposition, sklearn.pipeline
 compiled = cache(lambda path: compile(Path(path).read_bytes(), path, "exec", dont_inherit=True, optimize=2))
 SourceFileLoader.get_code = lambda loader, name: compiled(loader.path)
 MODULES = sys.argv[2:]
+X = [[200, 0, 100], [0, 300, 100], [100, 100, 0]]
 
 def brought():
     before = {*sys.modules}
@@ -48,7 +48,6 @@ def in_threads():
 
     def fit(_):
         import sktopic
-        X = [[200, 0, 100], [0, 300, 100], [100, 100, 0]]
         return sktopic.OnlineEMLDA(2, n_jobs=2, random_state=0).fit(X).transform(X).tobytes()
 
     names = 2 * ["sktopic", *(f"sktopic.{name}" for name in MODULES)]
@@ -60,7 +59,7 @@ def in_threads():
 def without_docstrings():
     import sktopic
     from sktopic.datasets import load_docstrings
-    X, wrong = np.random.default_rng(0).poisson(1.0, (12, 7)), []
+    wrong = []
     for name in sktopic.__all__:
         estimator = getattr(sktopic, name)
         if hasattr(estimator, "partial_fit"):
@@ -75,8 +74,18 @@ def without_docstrings():
     except RuntimeError as error:
         return wrong, str(error)
 
+def with_and_without_bars():
+    multiprocessing.set_start_method(None, force=True)
+    import sktopic
+    model = sktopic.OnlineEMLDA(2, max_iter=2).fit(X)
+    model.transform(X)
+    without = "tqdm" in sys.modules
+    model.set_params(verbose=1).fit(X)
+    multiprocessing.set_start_method("spawn")  # which nobody else has set
+    return without, "tqdm" in sys.modules
+
 def in_fork(function, *arguments):
-    with get_context("fork").Pool(1) as pool:
+    with multiprocessing.get_context("fork").Pool(1) as pool:
         return pool.apply(function, arguments)
 
 for path in Path(find_spec("sktopic").origin).parent.rglob("*.py"):
@@ -86,6 +95,7 @@ import numpy as np, pandas, scipy.sparse.linalg, scipy.special, scipy.stats, skl
 found["is first"] = {name: in_fork(is_first, name) for name in MODULES}
 found["in threads"] = [in_fork(in_threads) for _ in range(int(sys.argv[1]))]
 found["without docstrings"] = in_fork(without_docstrings)
+found["tqdm"] = in_fork(with_and_without_bars)
 print(json.dumps(found))
 """
 
@@ -126,6 +136,11 @@ def test_all_works_where_python_removes_docstrings(found):
     wrong, message = found["without docstrings"]
     assert not wrong
     assert "-OO or PYTHONOPTIMIZE=2" in message
+
+
+@pytest.mark.slow
+def test_tqdm_is_imported_for_a_bar_alone_and_leaves_multiprocessing_alone(found):
+    assert found["tqdm"] == [False, True]
 
 
 def test_names_are_there():
