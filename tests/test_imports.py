@@ -14,7 +14,7 @@ import sktopic
 # nothing of the package. Its modules are compiled as by -OO, and once.
 PROGRAM = """
 import json, multiprocessing, sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
@@ -51,7 +51,6 @@ def in_threads():
         return sktopic.OnlineEMLDA(2, n_jobs=2, random_state=0).fit(X).transform(X).tobytes()
 
     names = 2 * ["sktopic", *(f"sktopic.{name}" for name in MODULES)]
-    sys.setswitchinterval(1e-5)
     with ThreadPoolExecutor(len(names)) as pool:
         list(pool.map(read, names))
         return len(set(pool.map(fit, range(4))))
@@ -85,8 +84,8 @@ def with_and_without_bars():
     return without, "tqdm" in sys.modules
 
 def in_fork(function, *arguments):
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-        return pool.apply(function, arguments)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        return pool.submit(function, *arguments).result()
 
 for path in Path(find_spec("sktopic").origin).parent.rglob("*.py"):
     compiled(str(path))
