@@ -1,10 +1,8 @@
 """Threads and lack of memory around training: an error that says so, or the right answer."""
 
-import contextlib
 import copy
 import os
 import pickle
-import resource
 import sys
 import threading
 import traceback
@@ -16,7 +14,7 @@ from sklearn.base import clone
 
 from tests.conftest import all_attributes, fingerprint, fitted_state
 
-from .tools import MODELS, check_answers, check_each, corpus, differences, in_child, new, share, some
+from .tools import MODELS, at_most, check_answers, check_each, corpus, differences, in_child, new, share, some
 
 X = corpus(64, 20)
 WIDE, NARROW = corpus(60, 150), corpus(40, 90, seed=1)
@@ -147,19 +145,6 @@ def test_threads_get_the_answers_of_one_thread_or_an_error(use):
 
 
 # No memory
-
-
-@contextlib.contextmanager
-def at_most(more):
-    """Refuse to grow the address space by more bytes than given."""
-    with open("/proc/self/statm") as file:
-        in_use = int(file.read().split()[0]) * resource.getpagesize()
-    limits = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (in_use + more, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
 def train_without_memory(name, method, sizes):

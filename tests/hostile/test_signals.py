@@ -184,7 +184,7 @@ def be_interrupted(name, method, n_lines, n_signals):
 CASES = [(name, method) for method in ("fit", "partial_fit") for name in MODELS]
 
 
-@pytest.mark.parametrize(("name", "method"), some(CASES, share(0.012), 0))
+@pytest.mark.parametrize(("name", "method"), some(CASES, share(0.008), 0))
 def test_interrupted_training_leaves_a_complete_update(name, method):
     faults = in_child(be_interrupted, name, method, share(0.01), min(200, share(0.002)))
     assert not faults, "\n".join(faults)

@@ -87,6 +87,19 @@ def check_resources(seconds, most_seconds, grown=0, most_bytes=0):
     assert WATCHED or grown <= most_bytes, f"{grown:.3g} bytes more, at most {most_bytes:.3g}"
 
 
+@contextlib.contextmanager
+def at_most(more):
+    """Refuse to grow the address space by more bytes than given."""
+    with open("/proc/self/statm") as file:
+        in_use = int(file.read().split()[0]) * resource.getpagesize()
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (in_use + more, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
 def outcome(function, *arguments):
     """The result, and the exception instead of it if there is one."""
     try:
