@@ -42,7 +42,6 @@ from .tools import (
     check_each,
     check_resources,
     corpus,
-    fingerprint,
     new,
     outcome,
     share,
