@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
-from sktopic._runtime._compat import StrOptions
 from sktopic.seeding import seed_prior
+from tests.registry import options_of
 
 # Values of these cost time or memory, which is what they are for: kept small, or refused.
 COSTLY = {
@@ -148,12 +148,8 @@ def all_values(estimator):
 
 def modes_of(estimator):
     """The parameters of a class that choose between methods."""
-    return {
-        name: [False, True] if constraint == "boolean" else sorted(constraint.options)
-        for name, constraints in estimator._parameter_constraints.items()
-        for constraint in constraints
-        if isinstance(constraint, StrOptions) or constraint == "boolean"
-    }
+    options = {name: options_of(estimator, name) for name in estimator().get_params()}
+    return {name: values for name, values in options.items() if len(values) > 1}
 
 
 def some_of(values, largest):

@@ -245,16 +245,6 @@ class Call:
     def set_params(self, parameters):
         return self.model.set_params(**made(parameters))
 
-    def disturb(self, parameters):
-        """Set parameters between two blocks of a fit, which fails and leaves all as it was."""
-        others = {
-            name: value for name, value in made(parameters).items() if getattr(self.model, name) is not value
-        }
-        if others:
-            with pytest.raises(RuntimeError, match="cannot be set while fit"):
-                self.model.fit(Disturbed(self.model, others))
-        return self.model
-
     def save(self, mmap_mode):
         """Goes on with what the file has, when it is deleted."""
         with tempfile.TemporaryDirectory() as folder:
@@ -271,18 +261,6 @@ class Call:
 
     def clone(self, _):
         return clone(self.model)
-
-
-class Disturbed:
-    """Blocks between which parameters of a model are set."""
-
-    def __init__(self, model, parameters):
-        self.model, self.parameters = model, parameters
-
-    def __iter__(self):
-        for _ in range(2):
-            yield np.ones((2, getattr(self.model, "n_features_in_", 5)))
-            self.model.set_params(**self.parameters)
 
 
 def array_of(X):
@@ -327,7 +305,7 @@ CALLS = [
     (["partial_fit", "transform"], documents),
     (["word_topics", "sample_proportions", "predict_mixture", "inspect"], documents),
     (["attributes", "pickle", "clone"], st.none()),
-    (["set_params", "disturb"], None),
+    (["set_params"], None),
     (["save"], st.sampled_from([None, "r"])),
     (["add_features"], st.sampled_from([1, 2, 0, ["new"], ["new", "w1"]])),
     (["set_feature_names"], st.sampled_from([WORDS, WORDS[:-1], ["w1"] * 5, [1] * 5, "words"])),
