@@ -104,7 +104,7 @@ def test_while_another_thread_trains(estimator, monkeypatch):
 
 @every_loop
 def test_within_a_training_call(estimator, monkeypatch):
-    """No second one; reads copy nothing and follow each update, and shallow copies stay as they are."""
+    """No second one; reads copy nothing and follow each update. What was read stays as it is."""
     model, seen = clone(estimator), []
 
     def report(model):
@@ -112,30 +112,21 @@ def test_within_a_training_call(estimator, monkeypatch):
             model.partial_fit(X)
         assert model._read()._state is model._state
         assert model.components_ is model.components_
-        seen.append((copy.copy(model), model.transform(X), model.components_.copy()))
+        kept = model.iter_word_topics(X), model.__getstate__()
+        seen.append(
+            (copy.copy(model), *answers_of(model), *kept, model.word_topics(X), pickle.dumps(kept[1]))
+        )
 
     report_to(monkeypatch, report)
     model.fit(X)
     monkeypatch.undo()
     assert_same_state(state(model), state(clone(estimator).fit(X)))
-    for copied, theta, components in seen:
-        assert_all_equal((copied.transform(X), copied.components_), (theta, components))
-    assert len(seen) == 1 or not any(map(np.array_equal, seen[0][1:], seen[-1][1:]))
-
-
-@every_loop
-def test_training_that_was_interrupted_leaves_no_mark(estimator, monkeypatch):
-    model = clone(estimator)
-
-    def fail(model):
-        raise KeyboardInterrupt
-
-    report_to(monkeypatch, fail)
-    with pytest.raises(KeyboardInterrupt) as caught:  # which keeps the frames of the call alive
-        model.fit(X)
-    monkeypatch.undo()
-    assert caught.value is not None
-    assert_same_state(state(model.fit(X)), state(clone(estimator).fit(X)))
+    for copied, *answers, iterator, attributes, word_topics, pickled in seen:
+        assert_all_equal(answers_of(copied), answers)
+        found = [arrays for _, *arrays in iterator]
+        assert_all_equal([np.concatenate(arrays) for arrays in zip(*found)], word_topics)
+        assert pickle.dumps(attributes) == pickled
+    assert len(seen) == 1 or not any(map(np.array_equal, seen[0][1:3], seen[-1][1:3]))
 
 
 @every_loop
@@ -160,23 +151,6 @@ def test_what_was_taken_of_a_model_stays_when_it_is_trained(estimator):
     assert_all_equal((reading.transform(X), topics.components()), (theta, components))
     assert len(prior) == len(components)
     assert again.my_note is note
-
-
-@every_loop
-def test_what_blocks_of_a_training_call_read_of_the_model_stays_as_it_is(estimator):
-    model, read = clone(estimator).fit(MORE), []
-
-    def blocks():
-        yield X[:30]
-        read.extend((model.iter_word_topics(X), model.word_topics(X), model.__getstate__()))
-        read.append(pickle.dumps(read[-1]))
-        yield X[30:]
-
-    model.partial_fit(blocks())
-    iterator, wanted, state_then, pickled = read
-    found = [arrays for _, *arrays in iterator]
-    assert_all_equal([np.concatenate(arrays) for arrays in zip(*found)], wanted)
-    assert pickle.dumps(state_then) == pickled
 
 
 def test_attributes_that_are_set_meanwhile_stay_and_do_no_harm(monkeypatch):

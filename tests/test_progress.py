@@ -62,6 +62,12 @@ def test_passes_that_are_repeated_count_as_more_work(terminal):
     assert screen(frames[-1])[0].startswith(f"DirectAssignmentHDP pass {model.n_iter_}: 100%|")
 
 
+def test_work_that_stops_early_is_complete(terminal):
+    with Progress("work", 4) as progress:
+        progress.advance(2)
+    assert screen(terminal.getvalue())[-2].startswith("work: 100%|")
+
+
 def test_bars_are_closed_when_work_is_interrupted(terminal):
     with suppress(KeyboardInterrupt), Progress("outer", 4) as outer:
         outer.advance(2)

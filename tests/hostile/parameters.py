@@ -11,19 +11,9 @@ from sktopic.seeding import seed_prior
 from tests.registry import options_of
 
 # Values of these cost time or memory, which is what they are for: kept small, or refused.
-COSTLY = {
-    "n_components": 9,
-    "max_iter": 3,
-    "doc_burn_in": 3,
-    "doc_sweeps": 3,
-    "transform_burn_in": 3,
-    "transform_sweeps": 3,
-    "max_doc_update_iter": 20,
-    "doc_n_components": 9,
-    "n_proposals": 4,
-    "max_births": 4,
-    "verbose": 1,
-}
+COSTLY = {"n_components": 9, "doc_n_components": 9, "max_iter": 3, "max_doc_update_iter": 20, "verbose": 1}
+COSTLY |= {"n_proposals": 4, "max_births": 4}
+COSTLY |= dict.fromkeys(["doc_burn_in", "doc_sweeps", "transform_burn_in", "transform_sweeps"], 3)
 
 
 class BeyondFloat(int):

@@ -84,10 +84,10 @@ class Call:
         X, X_before = self.argument, None
         self.weights = {}
         if isinstance(X, Documents):
-            width = getattr(model, "n_features_in_", 5)
-            if not _can_be_made(X, width):
+            try:
+                X = X.make(getattr(model, "n_features_in_", 5))
+            except (TypeError, ValueError, NotImplementedError):  # NumPy and SciPy have no such matrix
                 return model
-            X = X.make(width)
             method = getattr(model, "fit" if self.name == "fit_transform" else self.name, None)
             if self.argument.weights and method and "sample_weight" in signature(method).parameters:
                 self.weights = {"sample_weight": self.argument.sample_weight()}
@@ -231,13 +231,9 @@ class Call:
         return self.model
 
     def attributes(self, _):
-        for name in dir(type(self.model)):
-            if (
-                name.endswith("_")
-                and not name.startswith("_")
-                and name not in ("topic_names_", "validation_scores_")
-            ):
-                assert np.isfinite(getattr(self.model, name)).all(), name
+        public = [name for name in dir(type(self.model)) if name[-1] == "_" != name[0]]
+        for name in {*public} - {"topic_names_", "validation_scores_"}:
+            assert np.isfinite(getattr(self.model, name)).all(), name
         assert len(self.model.get_feature_names_out()) == self.model.n_components_
         assert repr(self.model) and self.model._repr_html_()
         return self.model
@@ -275,15 +271,6 @@ def array_of(X):
 
 def _copied(value):
     return value.copy() if isinstance(value, np.ndarray) else value
-
-
-def _can_be_made(documents, columns):
-    """Whether numpy and scipy have such a matrix."""
-    try:
-        documents.make(columns)
-    except (TypeError, ValueError, NotImplementedError):
-        return False
-    return True
 
 
 def check_readable(error):

@@ -7,6 +7,7 @@ reported with the case that made it, as a failed test and not as the end of the 
 import collections
 import contextlib
 import ctypes
+import itertools
 import mmap
 import multiprocessing
 import os
@@ -37,18 +38,8 @@ VARIANTS = {
 }
 MODELS = [*ESTIMATORS, *(VARIANTS if N_CASES >= 10_000 else ())]
 # Parameters with which a fit takes milliseconds, as far as an estimator has them.
-SMALL = {
-    "n_components": 3,
-    "max_iter": 2,
-    "batch_size": 4,
-    "transform_burn_in": 1,
-    "transform_sweeps": 2,
-    "doc_burn_in": 1,
-    "doc_sweeps": 2,
-    "max_doc_update_iter": 5,
-    "doc_n_components": 4,
-    "random_state": 0,
-}
+SMALL = registry.SMALL | {"n_components": 3, "batch_size": 4, "max_doc_update_iter": 5, "doc_n_components": 4}
+SMALL |= {"transform_burn_in": 1, "transform_sweeps": 2, "doc_burn_in": 1, "doc_sweeps": 2}
 
 
 def share(fraction, least=1):
@@ -58,21 +49,17 @@ def share(fraction, least=1):
 
 def some(cases, n_cases, *columns):
     """So many of the cases at most, drawn at random; values of these columns come as often as each other."""
-    drawn, n_drawn = random.Random(0).sample(cases, len(cases)), collections.Counter()
-    order = []
-    for case in drawn:
-        values = str([case[column] for column in columns])
-        order.append(n_drawn[values] if columns else 0)
-        n_drawn[values] += 1
-    return [drawn[i] for i in sorted(range(len(drawn)), key=order.__getitem__)[:n_cases]]
+    drawn, turns = random.Random(0).sample(cases, len(cases)), collections.defaultdict(itertools.count)
+    if columns:
+        drawn.sort(key=lambda case: next(turns[str([case[column] for column in columns])]))
+    return drawn[:n_cases]
 
 
 def new(name, **params):
     """An estimator, or a variant of it, with small parameters and those given, as far as it has them."""
     estimator = getattr(sktopic, name.partition(",")[0])()
-    known = estimator.get_params()
     wanted = {**SMALL, **VARIANTS.get(name, {}), **params}
-    return estimator.set_params(**{key: wanted[key] for key in wanted if key in known})
+    return estimator.set_params(**registry.having(estimator, **wanted))
 
 
 def corpus(n_documents=12, n_features=7, seed=0):
