@@ -28,6 +28,7 @@ import pytest
 import scipy.sparse as sp
 
 import sktopic
+from sktopic._runtime._files import open_regular
 from sktopic.dask import DaskTopicModel
 from sktopic.datasets import _uci, fetch_bag_of_words, open_corpus, save_corpus
 from sktopic.inspection import explore
@@ -88,7 +89,8 @@ def follow_curve(folder):
     """topic_number_curve, whose results are in a file."""
     os.makedirs(folder, exist_ok=True)
     estimator = new("OnlineEMLDA", max_iter=1, batch_size=100)
-    curve = topic_number_curve(estimator, X, n_components=[2, 3], cv=2, results_file=folder / "curve.jsonl")
+    file = folder / "curve.jsonl"
+    curve = topic_number_curve(estimator, X[:100], n_components=[2, 3], cv=2, results_file=file)
     return [curve.models[0].scores, curve.models[0].coherences]
 
 
@@ -96,7 +98,7 @@ def follow_checkpoints(folder):
     """A fit in lanes, which keeps checkpoints."""
     estimator = new("OnlineVariationalLDA", topic_word_prior="auto", batch_size=20)
     settings = {"n_lanes": 2, "merge_every": 1, "checkpoint_every": 1, "resume": True, "client": False}
-    return fitted_state(DaskTopicModel(estimator, checkpoint=folder, **settings).fit(X).estimator_)
+    return fitted_state(DaskTopicModel(estimator, checkpoint=folder, **settings).fit(X[:100]).estimator_)
 
 
 @cache
@@ -275,6 +277,18 @@ PLANTS = {
     "socket": lambda path, precious: os.mknod(path, stat.S_IFSOCK | 0o600),
     "folder": lambda path, precious: shutil.copytree(precious, path),
 }
+
+
+def test_only_regular_files_are_opened_also_if_they_have_just_been_replaced(tmp_path):
+    regular = os.lstat(__file__)
+    for plant in PLANTS.keys() - {"nothing", "hard link"}:
+        path = tmp_path / plant
+        PLANTS[plant](path, PACKAGE / "datasets")
+        with pytest.raises(OSError, match="not a regular file"):
+            open_regular(path)
+        if "link" in plant:
+            with mock.patch("os.lstat", return_value=regular), pytest.raises(OSError, match="symbolic links"):
+                open_regular(path)
 
 
 # Random names that are known to others
