@@ -231,9 +231,9 @@ class Call:
         return self.model
 
     def attributes(self, _):
-        public = [name for name in dir(type(self.model)) if name[-1] == "_" != name[0]]
-        for name in {*public} - {"topic_names_", "validation_scores_"}:
-            assert np.isfinite(getattr(self.model, name)).all(), name
+        for name in dir(type(self.model)):
+            if name[-1] == "_" != name[0] and name not in ("topic_names_", "validation_scores_"):
+                assert np.isfinite(getattr(self.model, name)).all(), name
         assert len(self.model.get_feature_names_out()) == self.model.n_components_
         assert repr(self.model) and self.model._repr_html_()
         return self.model
