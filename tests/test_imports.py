@@ -1,5 +1,6 @@
 """What an import brings, and when."""
 
+import json
 import os
 import subprocess
 import sys
@@ -9,47 +10,136 @@ import pytest
 
 import sktopic
 
-ONE_BY_ONE = """
-import os, sys, traceback
-import sklearn.decomposition, sklearn.pipeline, sklearn.model_selection, scipy.stats, sktopic
+# Each call runs in a fork of a process that has imported the libraries, which takes most of the time, and
+# nothing of the package. Its modules are compiled as by -OO, and once.
+PROGRAM = """
+import json, multiprocessing, sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import cache
+from importlib import import_module
+from importlib.machinery import SourceFileLoader
+from importlib.util import find_spec
+from pathlib import Path
 
-for name in sktopic._MODULES:
-    assert f"sktopic.{name}" not in sys.modules and name in dir(sktopic), name
-    child = os.fork()
-    if not child:
-        try:
-            assert getattr(sktopic, name).__name__ == f"sktopic.{name}"
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-    assert os.waitpid(child, 0)[1] == 0, name
+import sklearn.decomposition, sklearn.pipeline
+
+compiled = cache(lambda path: compile(Path(path).read_bytes(), path, "exec", dont_inherit=True, optimize=2))
+SourceFileLoader.get_code = lambda loader, name: compiled(loader.path)
+MODULES = sys.argv[2:]
+X = [[200, 0, 100], [0, 300, 100], [100, 100, 0]]
+
+def brought():
+    before = {*sys.modules}
+    import sktopic._loading
+    return sorted({*sys.modules} - before)
+
+def is_first(name):
+    import sktopic
+    return (
+        f"sktopic.{name}" not in sys.modules
+        and name in dir(sktopic)
+        and getattr(sktopic, name).__name__ == f"sktopic.{name}"
+    )
+
+def in_threads():
+    def read(name):
+        module = import_module(name)
+        return [getattr(module, public) for public in module.__all__]
+
+    def fit(_):
+        import sktopic
+        return sktopic.OnlineEMLDA(2, n_jobs=2, random_state=0).fit(X).transform(X).tobytes()
+
+    names = 2 * ["sktopic", *(f"sktopic.{name}" for name in MODULES)]
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(read, names))
+        return len(set(pool.map(fit, range(4))))
+
+def without_docstrings():
+    import sktopic
+    from sktopic.datasets import load_docstrings
+    wrong = []
+    for name in sktopic.__all__:
+        estimator = getattr(sktopic, name)
+        if hasattr(estimator, "partial_fit"):
+            model = estimator(n_components=2)
+            if "max_iter" in model.get_params():
+                model.set_params(max_iter=2)
+            answers = model.fit(X).partial_fit(X).score(X), *model.transform(X).flat
+            if estimator.__doc__ or not (np.isfinite(answers).all() and model._repr_html_()):
+                wrong.append(name)
+    try:
+        load_docstrings()
+    except RuntimeError as error:
+        return wrong, str(error)
+
+def with_and_without_bars():
+    multiprocessing.set_start_method(None, force=True)
+    import sktopic
+    model = sktopic.OnlineEMLDA(2, max_iter=2).fit(X)
+    model.transform(X)
+    without = "tqdm" in sys.modules
+    model.set_params(verbose=1).fit(X)
+    multiprocessing.set_start_method("spawn")  # which nobody else has set
+    return without, "tqdm" in sys.modules
+
+def in_fork(function, *arguments):
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        return pool.submit(function, *arguments).result()
+
+for path in Path(find_spec("sktopic").origin).parent.rglob("*.py"):
+    compiled(str(path))
+found = {"brought": in_fork(brought)}
+import numpy as np, pandas, scipy.sparse.linalg, scipy.special, scipy.stats, sklearn.model_selection
+found["is first"] = {name: in_fork(is_first, name) for name in MODULES}
+found["in threads"] = [in_fork(in_threads) for _ in range(int(sys.argv[1]))]
+found["without docstrings"] = in_fork(without_docstrings)
+found["tqdm"] = in_fork(with_and_without_bars)
+print(json.dumps(found))
 """
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_each_module_is_imported_when_it_is_asked_for_and_can_be_the_first():
-    """In forks of a process that has imported the libraries that they need, which takes most of the time."""
-    subprocess.run([sys.executable, "-c", ONE_BY_ONE], check=True)
+@pytest.fixture(scope="module")
+def found():
+    if not hasattr(os, "fork"):
+        pytest.skip("needs fork")
+    n_times = min(100, max(1, int(os.environ.get("SKTOPIC_HOSTILE_CASES", "1000")) // 1000))
+    program = [sys.executable, "-c", PROGRAM, str(n_times), *sktopic._MODULES]
+    run = subprocess.run(program, check=True, stdout=subprocess.PIPE, text=True, timeout=600)
+    return json.loads(run.stdout)
 
 
 @pytest.mark.slow
-def test_import_takes_little_longer_than_that_of_scikit_learn():
-    """It brings no package but those that scikit-learn needs anyway, and of its own modules not many.
+def test_each_module_is_imported_when_it_is_asked_for_and_can_be_the_first(found):
+    assert found["is first"] == dict.fromkeys(sktopic._MODULES, True)
 
-    They take some 0.15 s, a tenth of what scikit-learn takes. Seconds depend on what else a machine does.
-    """
-    program = (
-        "import sys, sklearn.decomposition, sklearn.pipeline; before = {*sys.modules}; "
-        "import sktopic._loading; print(*({*sys.modules} - before))"
-    )
-    run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    brought = run.stdout.split()
+
+@pytest.mark.slow
+def test_first_imports_and_fits_may_be_in_threads(found):
+    assert set(found["in threads"]) == {1}
+
+
+@pytest.mark.slow
+def test_import_brings_no_package_but_those_of_scikit_learn(found):
+    """And of its own modules not many: they take some 0.15 s, a tenth of what scikit-learn takes."""
+    brought = found["brought"]
     assert sum(name.split(".")[0] == "sktopic" for name in brought) < 190
     packages = {name.split(".")[0] for name in brought if not name.startswith("_cy")}
     needed = {"sktopic", "sklearn", "scipy", "numpy", "joblib", "threadpoolctl"}
     assert packages - sys.stdlib_module_names <= needed
+
+
+@pytest.mark.slow
+def test_all_works_where_python_removes_docstrings(found):
+    """But for the corpus of docstrings, which says so instead of being smaller."""
+    wrong, message = found["without docstrings"]
+    assert not wrong
+    assert "-OO or PYTHONOPTIMIZE=2" in message
+
+
+@pytest.mark.slow
+def test_tqdm_is_imported_for_a_bar_alone_and_leaves_multiprocessing_alone(found):
+    assert found["tqdm"] == [False, True]
 
 
 def test_names_are_there():
@@ -64,34 +154,6 @@ def test_importing_leaves_the_interpreter_without_the_gil():
         "assert not sys._is_gil_enabled()"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
-
-
-WITHOUT_DOCSTRINGS = """
-import numpy as np, sktopic
-from sktopic.datasets import load_docstrings
-
-assert False, "-OO removes assertions, too"
-X = np.random.default_rng(0).poisson(1.0, (12, 7))
-for name in sktopic.__all__:
-    estimator = getattr(sktopic, name)
-    if hasattr(estimator, "partial_fit"):
-        model = estimator(n_components=2).fit(X).partial_fit(X)
-        answers = model.score(X), *model.transform(X).flat
-        if not (np.isfinite(answers).all() and model._repr_html_()):
-            raise SystemExit(name)
-try:
-    load_docstrings()
-except RuntimeError as error:
-    print(error)
-"""
-
-
-@pytest.mark.slow
-def test_all_works_where_python_removes_docstrings():
-    """But for the corpus of docstrings, which says so instead of being smaller."""
-    program = [sys.executable, "-OO", "-c", WITHOUT_DOCSTRINGS]
-    run = subprocess.run(program, check=True, capture_output=True, text=True)
-    assert "-OO or PYTHONOPTIMIZE=2" in run.stdout
 
 
 def test_names_that_are_not_there_are_no_attributes():

@@ -2,7 +2,6 @@
 
 import errno
 import io
-import subprocess
 import sys
 import threading
 from contextlib import suppress
@@ -61,6 +60,12 @@ def test_passes_that_are_repeated_count_as_more_work(terminal):
     frames = terminal.getvalue().split("\r")
     assert [frame for frame in frames if frame.startswith("DirectAssignmentHDP pass 3:  ")]
     assert screen(frames[-1])[0].startswith(f"DirectAssignmentHDP pass {model.n_iter_}: 100%|")
+
+
+def test_work_that_stops_early_is_complete(terminal):
+    with Progress("work", 4) as progress:
+        progress.advance(2)
+    assert screen(terminal.getvalue())[-2].startswith("work: 100%|")
 
 
 def test_bars_are_closed_when_work_is_interrupted(terminal):
@@ -148,21 +153,3 @@ def test_training_goes_on_after_its_stream_is_closed(closed_at, terminal):
     with progress or Progress("fit", 2) as progress:
         progress.advance(2)
     assert not tqdm._instances
-
-
-PROGRAM = """
-import multiprocessing, sys
-from sktopic import OnlineEMLDA
-from sktopic.datasets import make_bars
-
-bars, model = make_bars(20, random_state=0).data, OnlineEMLDA(random_state=0)
-model.fit(bars).transform(bars)
-assert "tqdm" not in sys.modules
-model.set_params(verbose=1).fit(bars)
-multiprocessing.set_start_method("spawn")
-"""
-
-
-@pytest.mark.slow
-def test_a_bar_costs_nothing_unless_shown_and_leaves_multiprocessing_alone():
-    subprocess.run([sys.executable, "-c", PROGRAM], check=True, capture_output=True)

@@ -8,9 +8,8 @@ changed in the checkout: its tracked files are copied to the scratch folder, bui
 is put into this copy and taken out again. A fault that does not compile is replaced by the next one drawn.
 
 Tests run with ``pytest -x``: first those of the kernel or module of the fault and those that import it, then
-the others. A hang counts as caught. With --earlier, the tests of that revision run on what the tests at
-hand do not find, so that what a smaller suite lost shows. Results are appended to ``results.jsonl`` in the
-scratch folder, one line a fault, and a second call goes on where the first stopped; ``--table`` prints them.
+the others. A hang counts as caught. Results are appended to ``results.jsonl`` in the scratch folder, one line
+a fault, and a second call goes on where the first stopped.
 """
 
 import argparse
@@ -377,58 +376,22 @@ def search(copy, fault, options):
     return copy.test([*options.workers, *map(str, files), "sktopic"], FAR_LIMIT), True
 
 
-def search_earlier(copy, fault, options):
-    """The same by the test files of an earlier revision that are not the same now."""
-    changed = git("diff", "--name-only", options.earlier, "--", "tests").decode().split()
-    earlier = copy.tree / "tests"
-    kept = copy.tree.parent / "tests_now"
-    shutil.move(earlier, kept)
-    try:
-        archive = git("archive", options.earlier, "tests")
-        subprocess.run(["tar", "-x"], cwd=copy.tree, input=archive, check=True)
-        files = [name for name in changed if "/test_" in name and (copy.tree / name).exists()]
-        return copy.test([*options.workers, *files], 2 * FAR_LIMIT)
-    finally:
-        shutil.rmtree(earlier)
-        shutil.move(kept, earlier)
-
-
-def table(results):
-    print(f"| {'fault':70} | caught by |\n|---|---|")
-    for result in results:
-        fault = Fault(**result["fault"])
-        change = f"`{fault.before.strip()}` to `{fault.after.strip()}`"
-        shown = f"`{fault.path}:{fault.line}` {fault.kind}: {change}"
-        caught = result["caught"] or f"- (earlier: {result.get('earlier', 'not tried')})"
-        print(f"| {shown} | {caught} |")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--scratch", type=Path, required=True, help="folder of the copy and the results")
     parser.add_argument("--faults", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--under", default="", help="regular expression for the start of paths")
-    parser.add_argument("--earlier", metavar="REVISION", help="whose tests to run on what is not caught")
     parser.add_argument("--near", action="store_true", help="run only the tests that concern a fault most")
     parser.add_argument("--workers", default="0", help="processes for the tests that come last")
     parser.add_argument("--share", default="1/1", help="2/3: the second of three runs")
-    parser.add_argument("--table", action="store_true", help="print the results so far, run nothing")
-    parser.add_argument("--list", action="store_true", help="print the faults in their order, run nothing")
     options = parser.parse_args()
     options.scratch = options.scratch.resolve()
     file = options.scratch / "results.jsonl"
     results = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    if options.table:
-        return table([result for result in results if result["compiled"]])
-    if options.list:
-        for _, (part, fault) in zip(range(options.faults), draws(options.seed, options.under)):
-            print(f"{part:10} {fault.kind:13} {fault.key}")
-        return None
     options.scratch.mkdir(parents=True, exist_ok=True)
     copy = Copy(options.scratch)
     copy.create()
-    results = [{"complete": True, **result} for result in results]
     done = {Fault(**result["fault"]).key: result for result in results}
     options.workers = ["-n", options.workers] if options.workers != "0" else []
     share, n_shares = map(int, options.share.split("/"))
@@ -457,18 +420,15 @@ def main():
             if result["compiled"]:
                 n_planted += 1
                 result["caught"], result["complete"] = search(copy, fault, options)
-                if result["caught"] is None and result["complete"] and options.earlier:
-                    result["earlier"] = search_earlier(copy, fault, options)
         finally:
             copy.restore(fault)
         result["seconds"] = round(time.time() - start)
         with file.open("a") as lines:
             lines.write(json.dumps(result) + "\n")
-        outcome = result["caught"] or f"NOT CAUGHT (earlier: {result.get('earlier')})"
+        outcome = result["caught"] or "NOT CAUGHT"
         if not result["compiled"]:
             outcome = "does not compile"
         print(f"{n_planted:3} {result['seconds']:5} s  {fault.key}\n            {outcome}", flush=True)
-    return None
 
 
 if __name__ == "__main__":

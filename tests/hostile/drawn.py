@@ -4,17 +4,15 @@ import os
 
 from hypothesis import HealthCheck, Phase, given, reject, seed, settings
 
-from .tools import note
+from .tools import Child
 
 SEED = os.environ.get("SKTOPIC_HOSTILE_SEED")
-
-
-class CannotRun(Exception):
-    """Raised by a program of which it turns out that there can be no such program; it is not counted."""
+# What a program returns of which it turns out that there can be no such program; it is not counted.
+CANNOT_RUN = "cannot run"
 
 
 def run_drawn(programs, n_programs, name=""):
-    """Run programs of a strategy; returns how many were run. The name is part of the seed."""
+    """Run programs of a strategy in a child process, since some may crash. The name is part of the seed."""
     n_run = 0
 
     @settings(
@@ -28,12 +26,10 @@ def run_drawn(programs, n_programs, name=""):
     @given(programs)
     def run(program):
         nonlocal n_run
-        note(program)
-        try:
-            program.run()
-        except CannotRun:
+        if child.call(program.run) == CANNOT_RUN:
             reject()
         n_run += 1
 
-    (run if SEED is None else seed(f"{SEED} {name}".rstrip())(run))()
-    return n_run
+    with Child() as child:
+        (run if SEED is None else seed(f"{SEED} {name}".rstrip())(run))()
+    assert n_run >= n_programs

