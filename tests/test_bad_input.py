@@ -216,7 +216,7 @@ EDITED = {
 
 
 @pytest.mark.slow
-@every_variant
+@every_class
 def test_a_parameter_made_bad_after_fit_is_named_or_not_needed(estimator):
     """Kernels trust what they are given; what does not need it answers as before. Nothing is changed."""
     fitted, some = make_model(estimator).fit(frame(X, "w")), frame(X[:4], "w")
@@ -226,9 +226,9 @@ def test_a_parameter_made_bad_after_fit_is_named_or_not_needed(estimator):
     readers = {name: read for name, read in readers.items() if "fit" not in name} | READ
     editors = [edit for edit in EDITED.values() if outcome(edit, copy.deepcopy(fitted))[1] is None]
     expected = {name: fingerprint(read(fitted)) for name, read in readers.items()}
-    before, is_default = state(fitted), repr(estimator) == repr(type(estimator)())
+    before = state(fitted)
     for name, good in fitted.get_params().items():
-        bad = bad_values(estimator, name)[::3] if is_default else bad_values(estimator, name)[:1]
+        bad = bad_values(estimator, name)[::3]
         for value in bad:
             fitted.set_params(**{name: value})
             # Topics to start from are nothing to a model that has started; the type is checked all the same.
@@ -355,8 +355,8 @@ ODD = {
         {"doc_topic_prior": 1e-12, "topic_word_prior": 1e-12},
     ),
     # A row beside which ordinary counts vanish in rounding, and sums of fractions that come and go
-    "of very different sizes": (with_row(1e12), {"topic_word_prior": 1e-6, "max_iter": 20}),
-    "fractions, with a tiny prior": (with_row(1) * 0.1, {"topic_word_prior": 1e-12, "max_iter": 50}),
+    "of very different sizes": (with_row(1e12), {"topic_word_prior": 1e-6, "max_iter": 8}),
+    "fractions, with a tiny prior": (with_row(1) * 0.1, {"topic_word_prior": 1e-12, "max_iter": 20}),
 }
 
 
@@ -382,8 +382,8 @@ def test_parameters_at_their_bounds_stay_finite(estimator):
     for params in cases:
         if params.keys() & {"total_samples", "n_components_prior"}:
             continue
-        model = make_model(estimator, **params).fit(X)
-        check_finite(model.partial_fit(X), X.toarray() + 0.5)
+        model = make_model(estimator, **params).fit(X[:10])
+        check_finite(model.partial_fit(X[:10]), X[:10].toarray() + 0.5)
 
 
 def priors_of(estimator):
