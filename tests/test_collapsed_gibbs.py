@@ -252,57 +252,7 @@ def test_log_likelihood_is_with_the_priors_learned_so_far(monkeypatch):
 # Odd corpora (others: see test_bad_input.py)
 
 
-@pytest.mark.usefixtures("kept")
-@pytest.mark.parametrize("n_shards", [1, 3])
-def test_odd_corpora(n_shards):
-    """With one topic, and with more topics than tokens; real counts are split into tokens and kept whole."""
-    priors = {"doc_topic_prior": "auto", "topic_word_prior": "auto", "prior_interval": 2}
-    for counts in (
-        np.eye(2, 5),
-        np.array([[0, 0, 0], [2, 0, 1], [0, 0, 0]]),
-        np.array([[1e-6, 1e6], [3.0, 0.25]]),
-        X[:20].toarray() * np.random.RandomState(0).gamma(1.0, 30.0, (20, 25)),
-    ):
-        for n_components in (1, 40):
-            model = make_model(n_components, max_iter=6, n_shards=n_shards, **priors)
-            for train in (model.fit, model.partial_fit):
-                train(counts)
-                assert np.isfinite(model.log_likelihood_).all()
-                assert np.isfinite(model.components_).all() and model.components_.min() >= 0
-            found, words = model.topic_word_counts_.sum(axis=0), model._state.words
-            assert_allclose(found, 2 * counts.sum(axis=0), rtol=1e-12, atol=1e-9)
-            assert_allclose(words.totals, words.store.sum(axis=0), rtol=1e-12)
-
-
 # Interrupts (in the midst of sweeps: see test_interrupt.py) and callbacks
-
-
-@pytest.mark.parametrize(("name", "call"), [("begin", 1), ("entered", 1), ("learned", 1), ("learned", 3)])
-def test_an_interrupt_leaves_the_last_complete_sweep_or_nothing(monkeypatch, name, call):
-    """Wherever it strikes: going on leaves neither doubled nor missing tokens."""
-    model, original, calls = make_model(), getattr(CollapsedLDA, name), []
-    before = state(model)
-
-    def interrupted(self, *arguments):
-        result = original(self, *arguments)
-        calls.append(1)
-        if len(calls) == call:
-            raise KeyboardInterrupt
-        return result
-
-    with monkeypatch.context() as patch:
-        patch.setattr(CollapsedLDA, name, interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(X)
-    copies = int(name == "learned")
-    if copies:
-        assert (model.n_iter_, model.n_samples_seen_) == (call, 60)
-        assert_array_equal(model.topic_word_counts_, make_model(max_iter=call).fit(X).topic_word_counts_)
-    else:  # nothing has been set
-        assert_same_state(state(model), before)
-    model.partial_fit(X)
-    assert model.n_samples_seen_ == 60 * (copies + 1)
-    assert_allclose(model.topic_word_counts_.sum(axis=0), (copies + 1) * X.sum(axis=0), rtol=1e-12)
 
 
 def test_callbacks_see_every_sweep_and_can_stop_the_chain():

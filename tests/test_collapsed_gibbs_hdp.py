@@ -11,14 +11,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.special import gammaln
 
-from sktopic.datasets import make_bars, make_lda_documents
+from sktopic.datasets import make_lda_documents
 from sktopic.hdp import CollapsedGibbsHDP, _collapsed_method
 from sktopic.hdp._collapsed_method import CollapsedHDP, draw_weights, log_joint
 from sktopic.hdp._parameters import draw_concentration
-from sktopic.hdp._restaurants import Restaurants
 
-from .conftest import all_attributes, assert_same_state
-from .conftest import state as state_of
 from .kernels.tools import assert_within
 from .reference.hdp_gibbs import stirling
 
@@ -128,19 +125,6 @@ def test_fractional_counts_are_counted_anew(sampler):
     model.partial_fit(counts[:9] * 200)
     expected = counts.sum(axis=0) + 200 * counts[:9].sum(axis=0)
     assert_allclose(model.topic_word_counts_.sum(axis=0), expected, rtol=1e-12)
-
-
-@every_sampler
-def test_documents_without_words_change_nothing(sampler):
-    padded = sp.csr_array(sp.vstack([sp.csr_array((2, 25)), X, sp.csr_array((1, 25))]))
-    fixed = {"topic_concentration": 1.0, "doc_concentration": 2.0}
-    one, other = (
-        make_model(sampler=sampler, split_merge=False, **fixed).fit(counts) for counts in (X, padded)
-    )
-    assert_array_equal(one.topic_word_counts_.sum(axis=0), other.topic_word_counts_.sum(axis=0))
-    assert_allclose(other.transform(padded)[0], other.topic_weights_ / other.topic_weights_.sum())
-    if sampler == "table_indicator":
-        assert_array_equal(one.topic_word_counts_, other.topic_word_counts_)
 
 
 # The law of the whole sampler
@@ -286,20 +270,6 @@ def test_concentrations_have_their_posterior(n_tables, sizes):
 # How it mixes
 
 
-@pytest.mark.slow
-def test_number_of_topics_does_not_hang_on_the_start():
-    """There are 12."""
-    train = make_bars(200, size=6, random_state=0).data
-    test = make_bars(300, size=6, random_state=1).data
-    scores, numbers = [], []
-    for start in (1, 60):
-        model = CollapsedGibbsHDP(start, max_iter=250, n_proposals=20, random_state=0).fit(train)
-        scores.append(model.score(test))
-        numbers.append(model.n_components_trace_[-15:].mean())
-    assert np.ptp(scores) < 0.01
-    assert 12 < max(numbers) < 1.2 * min(numbers)
-
-
 # Settings
 
 
@@ -328,20 +298,3 @@ def test_weights_at_the_root_are_drawn_from_their_dirichlet_law(b0):
     assert_allclose(draws.sum(axis=1), 1.0)
     assert np.all(np.abs(draws.mean(axis=0) - mean) < 5 * deviation / np.sqrt(n))
     assert_allclose(draws.std(axis=0), deviation, rtol=0.05)
-
-
-@pytest.mark.parametrize("failing", [(Restaurants, "sweep"), (_collapsed_method, "split_merge")])
-def test_first_sweep_that_runs_out_of_memory_leaves_no_trace(monkeypatch, failing):
-    model = make_model().fit(X)
-    before = state_of(model)
-
-    def fail(*arguments, **named):
-        raise MemoryError
-
-    with monkeypatch.context() as context:
-        context.setattr(*failing, fail)
-        with pytest.raises(MemoryError):
-            model.partial_fit(MORE)
-    assert_same_state(all_attributes(model), before)
-    model.partial_fit(MORE)
-    assert model.topic_word_counts_.sum() == X.sum() + MORE.sum()

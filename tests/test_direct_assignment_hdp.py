@@ -1,6 +1,5 @@
 """The direct-assignment HDP: its bound, coordinate ascent, moves, and the number of topics it finds."""
 
-import pickle
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +14,10 @@ from threadpoolctl import threadpool_limits
 
 from sktopic._documents._matrices import DocumentReader, as_documents
 from sktopic._runtime._parallel import Workers
-from sktopic._topics import _word_count_edits
 from sktopic._topics._word_count_views import posterior_bound, probabilities
 from sktopic._training._statistics_updates import BatchCounts
 from sktopic.datasets import make_bars, make_lda_documents
-from sktopic.hdp import DirectAssignmentHDP, _batch_moves
+from sktopic.hdp import DirectAssignmentHDP
 from sktopic.hdp._batch_moves import BatchMoves
 from sktopic.hdp._direct_assignment_passes import WholeCorpus
 from sktopic.hdp._direct_assignment_state import column_of, postponed, weights_bound, with_kept
@@ -36,7 +34,6 @@ from sktopic.hdp._variational_split_merge import (
     topic_of,
 )
 from sktopic.metrics import document_completion
-from tests.conftest import assert_same, fitted_state
 from tests.reference import direct_assignment as reference
 
 CORPUS = make_lda_documents(60, n_features=25, n_components=4, mean_length=30, random_state=0)
@@ -458,20 +455,6 @@ def test_a_topic_that_the_batch_lacks_is_needed_all_the_same():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", [2, 60])
-def test_number_of_bars_is_found_from_any_start(start):
-    bars = make_bars(1000, size=8, doc_length=200, random_state=0)
-    test = make_bars(200, size=8, doc_length=200, random_state=1).data
-    best = document_completion(bars.components, test, doc_topic_prior=bars.doc_topic_prior)
-    model = make_model(start, batch_size=100).fit(bars.data)
-    assert model.n_components_ == 16
-    assert document_completion(model, test) > best - 0.02
-    still = make_model(start, batch_size=100, split_merge=False).fit(bars.data)
-    assert len(still.move_history_) == 0
-    assert still.n_components_ != 16
-
-
-@pytest.mark.slow
 def test_last_pass_is_repeated_until_no_move_raises_the_bound():
     """Too many topics are merged by pairs, each in one at most: short documents leave many."""
     bars = make_bars(1500, size=8, doc_length=20, random_state=0)
@@ -482,28 +465,6 @@ def test_last_pass_is_repeated_until_no_move_raises_the_bound():
     assert set(judged["n_samples"] / 1500) == set(range(5, model.n_iter_))
     assert model.n_iter_ >= 7
     assert model.n_batch_iter_ == 15 * model.n_iter_
-
-
-def test_history_tells_how_topics_came_about():
-    bars = make_bars(600, random_state=0)
-    model = make_model(3, batch_size=100, max_iter=4, random_state=1).fit(bars.data)
-    present, seen = set(range(3)), 0
-    for n_samples, kind, topic, other, gain, n_components, elbo in model.move_history_.tolist():
-        assert n_samples >= seen
-        seen = n_samples
-        assert gain > 0
-        assert topic in present
-        if kind == "split":
-            assert other not in present
-            present.add(other)
-            assert n_samples < 1800  # none in the last pass
-        else:
-            assert kind == "merge"
-            present.remove(other)
-        assert n_components == len(present)
-        assert np.isnan(elbo)
-    assert set(model.topic_ids_.tolist()) <= present
-    assert (model.move_history_["kind"] == "split").sum() >= 7
 
 
 @pytest.mark.slow
@@ -547,29 +508,6 @@ def test_larger_part_of_a_split_keeps_its_identity_and_both_are_new(monkeypatch)
     monkeypatch.setattr(BatchMoves, "split", split)
     make_model(2, learning_method="batch", max_iter=20).fit(make_bars(300, random_state=0).data)
     assert len(sizes) > 5
-
-
-def test_merge_that_runs_out_of_memory_leaves_no_trace(monkeypatch):
-    bars = make_bars(400, random_state=0).data
-    model = make_model(40, batch_size=100).partial_fit(bars)
-    model._state.births[:] -= 1000
-    monkeypatch.setattr(_batch_moves, "TRIED", 200)
-    before = pickle.dumps(model)
-    # What follows when all has been computed.
-    tried = []
-
-    def fail(counts, kept, n_spare=0):
-        tried.append(kept)
-        raise MemoryError
-
-    with monkeypatch.context() as context:
-        context.setattr(_word_count_edits, "of_topics", fail)
-        with pytest.raises(MemoryError):
-            model.partial_fit(bars[:100])
-    assert len(tried) == 1
-    found, wanted = fitted_state(model), fitted_state(pickle.loads(before))
-    for name in wanted.keys() - {"n_batch_iter_"}:
-        assert_same(found[name], wanted[name], name)
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """The hybrid HDP: its updates by hand, which topics live and die, what is learned, and what it recovers."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,11 +9,9 @@ from scipy.special import digamma
 from sktopic import load
 from sktopic._inference import DenseCounts, GibbsStep
 from sktopic._topics._word_count_views import expected_counts
-from sktopic._topics._word_counts import WordCounts
-from sktopic.datasets import make_bars, make_hdp_documents, make_lda_documents
+from sktopic.datasets import make_lda_documents
 from sktopic.hdp import HybridHDP
 from sktopic.hdp._hybrid_topics import HybridTopics
-from sktopic.metrics import document_completion
 
 SAMPLERS = ["collapsed", "sparse_table_indicator", "table_indicator"]
 every_sampler = pytest.mark.parametrize("sampler", SAMPLERS)
@@ -178,30 +174,6 @@ def test_the_concentration_of_documents_is_learned_from_first_visits(split_merge
     assert once.topic_concentration_ != twice.topic_concentration_
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("concentration", [0.5, 6.0])
-def test_concentration_of_documents_is_recovered_given_the_topics(concentration):
-    """Within a factor of 1.2, seen once."""
-    components = np.kron(np.eye(6), np.full((1, 5), 0.2))
-    corpus = make_lda_documents(
-        2000, components=components, mean_length=60, doc_topic_prior=concentration / 6, random_state=0
-    )
-    model = make_model(total_samples=2000, learning_decay=0.6).partial_fit(corpus.data[:20])
-    model._state = replace(model._state, words=WordCounts.of(10.0 * components.T.copy()))
-    found = model.partial_fit(corpus.data).doc_concentration_
-    assert concentration / 1.2 < found < concentration * 1.2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("concentration", [0.5, 3.0])
-def test_concentration_of_documents_of_an_hdp_is_recovered(concentration):
-    """Within a factor of two, seen once, with topics to spare."""
-    given = {"topic_concentration": 2.0, "doc_concentration": concentration, "random_state": 0}
-    corpus = make_hdp_documents(3000, n_features=300, mean_length=80, **given)
-    model = make_model(40, max_iter=1, batch_size=25).fit(corpus.data)
-    assert concentration / 2 < model.doc_concentration_ < concentration * 2
-
-
 # Topics
 
 
@@ -249,52 +221,4 @@ def test_topics_that_nothing_speaks_for_die(sampler, reuse_topics):
     assert model.topic_weights_.sum() < 1.0
 
 
-@pytest.mark.slow
-def test_stream_that_switches_to_new_topics_reuses_dead_ones():
-    """From five topics to five others with words of their own, when the spare topics are dead.
-
-    New topics have new numbers, and the second half is predicted better than without them.
-    """
-    first, second = (
-        make_lda_documents(n, n_features=60, n_components=5, mean_length=60, random_state=seed).data
-        for n, seed in ((300, 0), (700, 1))
-    )
-    first, second = sp.hstack([first, first * 0]).tocsr(), sp.hstack([second * 0, second]).tocsr()
-    n_born, scores = np.zeros((2, 2)), np.zeros((2, 2))
-    for (i, seed), _ in np.ndenumerate(n_born):
-        model = make_model(40, batch_size=3, learning_decay=0.6, total_samples=300, random_state=seed + 3)
-        model.set_params(reuse_topics=i == 0)
-        for _ in range(4):
-            model.partial_fit(first)
-        before, after = model.topic_ids_, model.partial_fit(second[:400]).topic_ids_
-        assert 5 <= len(before) < 30
-        born = np.setdiff1d(after, before)
-        assert born.size == 0 or born.min() >= 40
-        n_born[i, seed], scores[i, seed] = len(born), model.score(second[400:])
-    assert n_born[0].min() >= 1
-    assert n_born[0].mean() > n_born[1].mean() + 1
-    assert scores[0].mean() > scores[1].mean()
-
-
 # Recovery
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("sampler", "root_weight", "reuse_topics"),
-    [
-        ("collapsed", "mean", True),
-        ("collapsed", "paper", False),
-        ("sparse_table_indicator", "paper", False),
-        ("table_indicator", "mean", True),
-    ],
-)
-def test_bars_are_found(sampler, root_weight, reuse_topics):
-    """The score is within 0.05 nats of the one of the bars themselves, and each bar has a topic."""
-    bars, more = make_bars(800, random_state=0), make_bars(300, random_state=1)
-    model = make_model(25, batch_size=25, max_iter=6, random_state=1)
-    model.set_params(sampler=sampler, root_weight=root_weight, reuse_topics=reuse_topics).fit(bars.data)
-    best = document_completion(bars.components, more.data, doc_topic_prior=bars.doc_topic_prior)
-    assert best - 0.05 < model.score(more.data) < best + 0.01
-    distances = 0.5 * np.abs(bars.components[:, None] - model.components_[None]).sum(axis=-1)
-    assert distances.min(axis=1).max() < 0.3

@@ -38,19 +38,6 @@ def make_model(n_components=5, **params):
     return HybridHDP(n_components, split_merge=True, **{"random_state": 0, **settings, **params})
 
 
-# From as many as the prior leads to expect (22 and 5), or from 40. All come to ten with this seed. With other
-# seeds, some find up to three more.
-@pytest.mark.slow
-@pytest.mark.parametrize(("n_components", "topic_concentration"), [(1, 3.0), (40, 3.0), (1, 0.5)])
-def test_there_are_as_many_topics_as_bars_from_any_start(n_components, topic_concentration):
-    params = {"topic_concentration": topic_concentration, "max_iter": 20, "random_state": 2}
-    model = make_model(n_components, **params).fit(bars().data)
-    tokens = np.sort(model.topic_word_counts_.sum(axis=1))
-    assert np.sum(tokens.cumsum() > 0.01 * tokens.sum()) == 10
-    nearest = np.abs(model.components_[:, None] - bars().components).sum(axis=2).min(axis=0)
-    assert nearest.max() < 0.2
-
-
 @pytest.mark.parametrize("max_iter", [7, 9])
 def test_topics_move_after_passes_two_four_eight_and_drop_before_the_last(max_iter):
     """Before the last pass no topic is split: no pass would be left to settle."""
@@ -149,18 +136,6 @@ def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
     monkeypatch.setattr(_kept_topics, "SAMPLED_TOGETHER", 6000)  # a third of the tokens
     make_model(3, max_iter=5).fit(X)
     assert n_looks[-1] > n_looks[0] and len(n_looks) == 4 * 3 + 4
-
-
-def test_threads_and_blocks_do_not_matter_and_training_goes_on_from_a_file(tmp_path):
-    X, more = bars().data[:400], bars().data[400:600]
-    given = [(X, 1), ([X[:90], X[90:]], 2)]
-    models = [make_model(max_iter=3, shuffle=False, n_jobs=n_jobs).fit(some) for some, n_jobs in given]
-    for model in models:
-        assert model._state.window.n_tokens == 0  # topics of tokens are not part of the fitted state
-    models[1].save(tmp_path / "model")
-    one, other = models[0].partial_fit(more), sktopic.load(tmp_path / "model").partial_fit(more)
-    assert_array_equal(one.components_, other.components_)
-    assert_same(one.move_history_, other.move_history_)
 
 
 def test_an_update_that_moves_topics_is_undone(monkeypatch):

@@ -83,16 +83,6 @@ def test_batches_beyond_one_group_make_the_same_step(monkeypatch):
     assert_allclose(grouped.components_, whole.components_, rtol=1e-6)
 
 
-@pytest.mark.parametrize("learning_rate", [1e-6, 1.0, 1e3])
-def test_state_stays_finite_and_positive(learning_rate):
-    """With steps that do not become smaller."""
-    settings = {"learning_decay": 0.0, "learning_offset": 0.0, "max_iter": 30}
-    model = make_model(learning_rate=learning_rate, **settings).fit(X)
-    theta = chain_state(model)
-    assert np.isfinite(theta).all() and theta.min() > 0
-    assert np.isfinite(model.score(X))
-
-
 def test_chain_starts_around_the_mean_of_its_prior():
     model = make_model(50).partial_fit(sp.csr_array((1, 25)))
     theta = chain_state(model)

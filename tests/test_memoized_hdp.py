@@ -256,17 +256,6 @@ def test_limits_of_a_merge_hold(corpus_and_phi):
         assert merge.gain <= most
 
 
-@pytest.mark.slow
-def test_number_of_bars_is_found_from_any_start():
-    """And a bound that is within 0.1 % of the one that training reaches from the topics of the bars."""
-    given = {"batch_size": 100, "split_merge": False, "components_init": BARS.components}
-    best = make_model(10, max_iter=20, **given).fit(BARS.data).training_history_["elbo"][-1]
-    for start in (2, 25):
-        model = make_model(start, max_iter=20, batch_size=100).fit(BARS.data)
-        assert model.n_components_ == 10
-        assert model.training_history_["elbo"][-1] > best * 1.001
-
-
 def test_batches_are_added_and_a_loaded_model_goes_on(tmp_path):
     model = make_model(max_iter=3).fit(X[:40])
     model.save(tmp_path / "model.sktopic")

@@ -12,7 +12,6 @@ from sklearn.decomposition._lda import _update_doc_distribution
 from sktopic.datasets import make_lda_documents
 from sktopic.lda import OnlineVariationalLDA
 
-from .conftest import assert_same_state, state
 from .lda_models import ALPHA, ETA, X, mean_logs, new, start_of, with_counts
 from .reference.variational import mean_field
 
@@ -123,14 +122,6 @@ def test_elbo_equals_the_bound_of_scikit_learn():
     for scaled, total_samples in ((False, None), (True, 500)):
         expected = reference._approx_bound(sp.csr_matrix(X), gamma, sub_sampling=scaled)
         assert model.elbo(X, total_samples=total_samples) == pytest.approx(expected, rel=1e-6)
-
-
-def test_elbo_does_not_depend_on_n_jobs_or_the_container_and_changes_nothing():
-    model = make_model(max_iter=1).fit(X)
-    before = state(model)
-    bounds = [model.elbo(counts) for counts in (X, X.toarray(), X.tocsc())]
-    assert_same_state(state(model), before)
-    assert {*bounds, model.set_params(n_jobs=3).elbo(X)} == {bounds[0]}
 
 
 def test_elbo_is_a_lower_bound_of_the_marginal_likelihood():

@@ -7,8 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma, gammaln
 
 from sktopic._documents._matrices import DocumentReader, as_documents
-from sktopic._inference import DenseCounts, GibbsStep, VariationalStep
-from sktopic._kernels._groups import CountsTarget
+from sktopic._inference import VariationalStep
 from sktopic._kernels.random._rng import position_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import duplicate
@@ -24,11 +23,9 @@ from sktopic._topics._word_count_views import (
     probabilities,
 )
 from sktopic._topics._word_counts import (
-    N_PARTS,
     SMALLEST_SCALE,
     SMALLEST_SCALE_AVERAGING,
     WordCounts,
-    no_average,
 )
 from sktopic._training import _minibatches, _updates
 from sktopic.lda import StreamingVariationalLDA
@@ -353,36 +350,6 @@ class TestOfTopics:
             assert_allclose(some, counts[words][:, topics], rtol=1e-14)
         totals = expected_tokens(statistics, 2.0, np.ones(N_TOPICS))
         assert_allclose(totals, 2.0 * statistics.scale, rtol=1e-14)
-
-
-@pytest.mark.parametrize("step", [GibbsStep(2, 3), VariationalStep(20, 1e-3)], ids=["gibbs", "variational"])
-@pytest.mark.parametrize("dense", [False, True], ids=["directly", "through dense counts"])
-def test_document_steps_keep_totals_and_average_in_step_with_the_store(step, dense, workers):
-    rng = np.random.default_rng(0)
-    counts = as_documents(rng.poisson(0.3, (12, N_FEATURES)).astype(np.float64))
-    reader = DocumentReader(counts)
-    prior = np.full(N_TOPICS, 0.3)
-    statistics = start(average=True).with_total(10.0)
-    plain = Plain(statistics)
-    for t in range(20):
-        batch = reader.batch(np.arange(6) + 6 * (t % 2))
-        topics = probabilities(statistics, 12, 0.1).gather(batch.words, prior, workers)
-        expected = step(batch, topics, prior, position_keys(t, 0, 6), workers)
-        array = np.zeros((N_FEATURES, N_TOPICS))
-        target = CountsTarget(array, np.zeros((N_PARTS, N_TOPICS)), *no_average(N_TOPICS))
-        expected.add_to(target, batch.words, 1.0, workers)
-        assert_allclose(array.sum(), batch.lengths.sum(), rtol=1e-5)
-        words = batch.words
-        if dense:
-            group, expected, words = expected, DenseCounts(N_FEATURES, N_TOPICS, False), np.arange(N_FEATURES)
-            expected.include(group, batch.words, workers)
-        rho = (t + 1.0) ** -0.7 * 0.999
-        statistics = statistics.decayed(1.0 - rho)
-        statistics.add(expected, words.astype(np.int32), rho / 6, workers)
-        statistics.count_average()
-        plain.step(rho, np.arange(N_FEATURES), array / 6)
-    assert_same_state(statistics, plain, 1e-10)
-    assert_allclose(mean_state(statistics, 20), plain.mean, rtol=1e-8, atol=1e-13)
 
 
 @pytest.mark.parametrize("words", [[3, 7], []])

@@ -3,25 +3,9 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic._runtime._parallel import Workers
-from sktopic._topics._topic_rows import TopicProbabilities, check_components_init
+from sktopic._topics._topic_rows import check_components_init
 from sktopic._topics._word_count_views import probabilities
 from sktopic._topics._word_counts import WordCounts
-
-
-def test_given_components_are_gathered_by_any_number_of_workers():
-    components = np.random.default_rng(0).dirichlet(np.ones(30), 4)
-    topics, prior = TopicProbabilities.from_components(components), np.array([0.1, 0.2, 0.3, 0.4])
-    assert_allclose(topics.components(), components, rtol=1e-13)
-    words = np.array([3, 0], dtype=np.int32)
-    with Workers(1) as one, Workers(3) as three:
-        gathered, again = (topics.gather(words, prior, workers) for workers in (one, three))
-    assert gathered.rows.dtype == np.float32
-    phi = components[:, words].T
-    assert_allclose(np.exp(gathered.log_norm), phi @ prior, rtol=1e-6)
-    assert_allclose(gathered.rows, phi / (phi @ prior)[:, None], rtol=1e-6)
-    for name in ("rows", "cumulative", "log_norm"):
-        assert_array_equal(getattr(gathered, name), getattr(again, name))
 
 
 def test_some_topics_are_those_of_all():
