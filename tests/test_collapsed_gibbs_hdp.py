@@ -80,8 +80,6 @@ def watched(monkeypatch, look):
     ("start", "concentrations"),
     [
         (1, ("auto", "auto")),
-        (4, ("auto", "auto")),
-        (60, ("auto", "auto")),
         (4, (1e6, 5.0)),  # more new topics in a sweep than there are spare columns
     ],
 )
@@ -174,13 +172,14 @@ def integral(n, restaurants, power):
     return quad(density, 0, 40)[0]
 
 
-def enumerated(counts, beta):
+@cache
+def enumerated(beta):
     """Statistics of every state of a small corpus, and their probabilities: see `statistics`.
 
     States are partitions of tokens into topics, with tables of each topic in each document. Concentrations
     have Gamma(2, 2) priors and are integrated out; the last two statistics are their conditional means.
     """
-    documents = started(make_model(), sp.csr_array(counts))[2].documents
+    documents = started(make_model(), sp.csr_array(COUNTS))[2].documents
     document, word = tokens_of(documents)
     lengths = np.bincount(document)
     partitions = [[]]
@@ -201,7 +200,7 @@ def enumerated(counts, beta):
         pairs, customers = np.unique(np.column_stack([document, z]), axis=0, return_counts=True)
         for tables in product(*(range(1, n + 1) for n in customers)):
             seated = dict(zip(map(tuple, pairs.tolist()), tables))
-            log_p = log_joint_by_seating(documents, len(z), z, seated, beta, 1.0, 1.0, counts.shape[1])
+            log_p = log_joint_by_seating(documents, len(z), z, seated, beta, 1.0, 1.0, COUNTS.shape[1])
             n_topics, n_tables = z.max() + 1, sum(tables)
             log_p += no_tables + gammaln(1.0 + n_tables)
             known = of_root(n_topics, n_tables), of_documents(n_tables)
@@ -217,6 +216,7 @@ def statistics(z, n_tables, b0, b1):
     return [n_topics, n_topics**2, n_tables, *(z[first] == z[second]), b0, b1, n_topics * b0, n_tables * b1]
 
 
+COUNTS = np.array([[2.0, 1, 0], [0, 1, 2]])
 # Draws that tell a shape of a concentration's posterior from one more or less, and all coarser faults
 N_SWEEPS = 3000
 
@@ -225,11 +225,10 @@ N_SWEEPS = 3000
 @every_sampler
 def test_all_that_is_sampled_has_the_posterior_enumerated(sampler):
     """Tokens, tables, splits, merges and both concentrations."""
-    counts = np.array([[2.0, 1, 0], [0, 1, 2]])
-    states, p = enumerated(counts, 0.6)
+    states, p = enumerated(0.6)
     given = {"topic_concentration_prior": (2.0, 2.0), "doc_concentration_prior": [2.0, 2.0]}
     model = make_model(sampler=sampler, topic_word_prior=0.6, n_proposals=2, evaluate_every=0, **given)
-    method, state, call = started(model, sp.csr_array(counts))
+    method, state, call = started(model, sp.csr_array(COUNTS))
     seen = np.empty((N_SWEEPS, states.shape[1]))
     for i in range(N_SWEEPS):
         state = sweep(method, state, call)
@@ -255,7 +254,7 @@ def test_concentrations_have_their_posterior(n_tables, sizes):
         return b**power * np.exp(log_p)
 
     norm, mean, square = (quad(density, 0, 80, args=(power,), limit=200)[0] for power in (0, 1, 2))
-    generator, b, n = np.random.RandomState(0), 1.0, 10_000  # one table more or less is seen in 2000
+    generator, b, n = np.random.RandomState(0), 1.0, 4000  # one table more or less is seen in 2000
     values, times = np.unique(np.append(sizes, [0, 0]), return_counts=True)
     draws = np.empty(n)
     for i in range(n):
@@ -265,9 +264,6 @@ def test_concentrations_have_their_posterior(n_tables, sizes):
     for seen, expected in ((draws, mean / norm), (draws**2, square / norm)):
         batches = seen.reshape(50, -1).mean(axis=1)
         assert abs(batches.mean() - expected) < 4 * batches.std(ddof=1) / np.sqrt(50)
-
-
-# How it mixes
 
 
 # Settings
@@ -282,17 +278,16 @@ def test_lengths_are_of_all_calls_and_fixed_concentrations_stay():
     assert model._state.lengths.prod(axis=0).sum() == X.sum() + MORE.sum()
 
 
-@pytest.mark.parametrize("b0", [0.2, 5.0])
-def test_weights_at_the_root_are_drawn_from_their_dirichlet_law(b0):
+def test_weights_at_the_root_are_drawn_from_their_dirichlet_law():
     """Given tables M, b1 times Dirichlet(M, b0): means and variances."""
-    _, state, _ = started(make_model(topic_concentration=b0, doc_concentration=3.0), X)
-    rng, n = np.random.RandomState(0), 10_000
+    _, state, _ = started(make_model(topic_concentration=5.0, doc_concentration=3.0), X)
+    rng, n = np.random.RandomState(0), 4000
     used = state.tables > 0
     draws = np.empty((n, used.sum() + 1))
     for i in range(n):
         root, rest = draw_weights(state, rng)
         draws[i] = np.append(root[used], rest) / 3.0
-    parameters = np.append(state.tables[used], b0)
+    parameters = np.append(state.tables[used], 5.0)
     mean, total = parameters / parameters.sum(), parameters.sum()
     deviation = np.sqrt(mean * (1 - mean) / (total + 1))
     assert_allclose(draws.sum(axis=1), 1.0)
