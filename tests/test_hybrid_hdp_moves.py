@@ -38,16 +38,15 @@ def make_model(n_components=5, **params):
     return HybridHDP(n_components, split_merge=True, **{"random_state": 0, **settings, **params})
 
 
-@pytest.mark.parametrize("max_iter", [7, 9])
-def test_topics_move_after_passes_two_four_eight_and_drop_before_the_last(max_iter):
+@pytest.mark.parametrize(("max_iter", "merged", "split"), [(5, {2, 4}, set()), (11, {2, 4, 8, 10}, {4})])
+def test_topics_move_after_passes_two_four_eight_and_drop_before_the_last(max_iter, merged, split):
     """Before the last pass no topic is split: no pass would be left to settle."""
     X = make_bars(300, doc_length=30, random_state=0).data
     model = make_model(30, max_iter=max_iter).fit(X)
     passes = {kind: set() for kind in ("merge", "split", "drop")}
     for kind, n_samples in model.move_history_[["kind", "n_samples"]].tolist():
         passes[kind].add(n_samples / 300)
-    last = max_iter - 1
-    assert passes == {"merge": {2, 4, last}, "split": {4}, "drop": {last}}
+    assert passes == {"merge": merged, "split": split, "drop": {max_iter - 1}}
 
 
 def test_windows_split_in_all_passes_but_the_last():
@@ -150,12 +149,12 @@ def test_an_update_that_moves_topics_is_undone(monkeypatch):
 
     monkeypatch.setattr(SplitMergeTopics, "_moved", interrupted)
     monkeypatch.setattr(_minibatches, "LONG_WORK", 250 * MOVE_WORK)
-    model = make_model(batch_size=50, total_samples=900)
+    model, X = make_model(batch_size=50, total_samples=900), bars().data[:800]
     with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(bars().data)
+        model.partial_fit(X)
     monkeypatch.undo()
-    expected = make_model(batch_size=50, total_samples=900).partial_fit(bars().data)
-    model.partial_fit(bars().data[50 * n_updates[1] :])
+    expected = make_model(batch_size=50, total_samples=900).partial_fit(X)
+    model.partial_fit(X[50 * n_updates[1] :])
     assert_array_equal(model.components_, expected.components_)
     assert_same(model.move_history_, expected.move_history_)
 
@@ -187,19 +186,16 @@ def test_a_visit_that_is_stopped_is_undone(monkeypatch):
     ("X", "n_components", "params"),
     [
         (csr_array(np.full((12, 1), 3.0)), 6, {"topic_concentration": 2.0}),
-        (bars().data[:120] * 0.5, 6, {"topic_concentration": 2.0}),
         (bars().data[:200] * 0.3, 5, {"early_stopping": True}),
         (bars().data[:20], 2, {"topic_concentration": 1e-9}),  # no topic is born
     ],
-    ids=["one word", "halves", "shares", "none born"],
+    ids=["one word", "shares", "none born"],
 )
-def test_what_fit_ends_with_fits_together(tmp_path, X, n_components, params):
+def test_what_fit_ends_with_fits_together(X, n_components, params):
     """Where the last visits have found no topic, and no column was added, too."""
     model = make_model(n_components, **params).fit(X)
     assert len(model.components_) == model.n_components_
     assert model._state.words.store.min() >= 0.0 and model._state.words.totals.min() >= 0.0
-    model.save(tmp_path / "model")
-    assert_array_equal(sktopic.load(tmp_path / "model").transform(X), model.transform(X))
     total = model.total_samples_
     assert model.partial_fit(X).total_samples_ == total + X.shape[0]
 
@@ -245,7 +241,12 @@ def test_a_document_is_drawn_from_its_conditional_given_all_others():
     others = chain.tables[:2] - np.bincount(own["topic"], own["tables"], 2)
     counts = statistics.store[:, :2].copy()
     counts[[0, 1], chain.z[-2:]] -= 1.0
-    reader, rows, found, n = DocumentReader(X), np.array([2]), Counter(), 6000
+    reader, rows, found, n = (
+        DocumentReader(X),
+        np.array([2]),
+        Counter(),
+        3000,
+    )  # shares off by three hundredths are seen
     for key in range(n):
         visit = chain.visit(reader.batch(rows), rows, statistics, settings, n_sweeps=2, key=key)
         chain.take(visit)
@@ -300,9 +301,9 @@ def test_the_joint_probability_of_a_chain_is_that_of_its_conditionals():
 
 
 def test_streams_give_the_same_as_fit_and_batch_mates_do_not_matter(tmp_path):
-    X, fit = bars().data[:700], make_model(shuffle=False, max_iter=1, total_samples=700)
-    whole = fit.fit(X)
-    part = make_model(shuffle=False, max_iter=1, total_samples=700, n_jobs=2)
+    X, settings = bars().data[:500], {"shuffle": False, "max_iter": 1, "total_samples": 500}
+    whole = make_model(**settings).fit(X)
+    part = make_model(n_jobs=2, **settings)
     part.partial_fit(X[:200]).save(tmp_path / "model")
     loaded = sktopic.load(tmp_path / "model").partial_fit(X[200:400])  # in the middle of a window
     loaded.partial_fit(X[400:])
@@ -385,14 +386,14 @@ def test_a_topic_alone_is_judged_by_its_full_likelihood():
 
 
 def test_frozen_topics_are_not_moved_and_edits_begin_a_new_window():
-    model = make_model(20, max_iter=1).fit(bars().data[:500])
+    model = make_model(20, max_iter=1).fit(bars().data[:300])
     assert model._state.window.n_tokens > 0
     model.freeze_topics([0, 1])
     frozen, identities = model.components_[:2].copy(), model.topic_ids_[:2].copy()
     model.merge_topics([[2, 3]])
     assert model._state.window.n_tokens == 0
     n_before = len(model.move_history_)
-    model.partial_fit(bars().data)
+    model.partial_fit(bars().data[:500])
     assert len(model.move_history_) > n_before
     rows = [list(model.topic_ids_).index(identity) for identity in identities]
     assert_array_equal(model.components_[rows], frozen)
@@ -435,8 +436,8 @@ def test_options_without_moves_are_refused():
 
 
 def test_moves_can_be_switched_off_where_the_number_of_topics_is_the_same():
-    model = make_model(20, max_iter=1).fit(bars().data[:400])
+    model = make_model(20, max_iter=1).fit(bars().data[:200])
     model.set_params(split_merge=False, n_components=model._state.words.n_topics)
     moves = model.move_history_.copy()
-    model.partial_fit(bars().data[:400])
+    model.partial_fit(bars().data[:200])
     assert_same(model.move_history_, moves)
