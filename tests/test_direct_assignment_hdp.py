@@ -33,7 +33,6 @@ from sktopic.hdp._variational_split_merge import (
     merge_gain,
     topic_of,
 )
-from sktopic.metrics import document_completion
 from tests.reference import direct_assignment as reference
 
 CORPUS = make_lda_documents(60, n_features=25, n_components=4, mean_length=30, random_state=0)
@@ -42,9 +41,6 @@ X = sp.csr_array(CORPUS.data, dtype=np.float64)
 
 def make_model(n_components=5, **params):
     return DirectAssignmentHDP(n_components, **{"random_state": 0, "batch_size": 20, **params})
-
-
-EXPECTATIONS = pytest.mark.parametrize("expectation", ["geometric", "mean"])
 
 
 # The bound
@@ -84,8 +80,8 @@ def state_of(model):
 def test_elbo_is_that_of_its_terms(learned, expectation):
     """And documents settle where they should, under the topics that they read."""
     given = {} if learned else {"doc_concentration": 2.0, "topic_concentration": 3.0}
-    settings = {"topic_expectation": expectation, "mean_change_tol": 0.0, "max_doc_update_iter": 2000}
-    model = make_model(**settings, **given).fit(X[:25])
+    settings = {"topic_expectation": expectation, "mean_change_tol": 0.0, "max_doc_update_iter": 1000}
+    model = make_model(max_iter=2, **settings, **given).fit(X[:25])
     counts, (lam, beta, alpha, gamma, eta) = X[:25].toarray(), state_of(model)
     phi, theta = reference.best_documents(counts, reference.log_topics(lam), beta, alpha)
     for total_samples in (None, 250):
@@ -258,8 +254,7 @@ def whole_bound(phi, lam, beta, alpha, eta, scale):
     return scale * documents + reference.topic_terms(lam, eta).sum()
 
 
-@EXPECTATIONS
-@pytest.mark.parametrize("pair", [(0, 1), (2, 4)])
+@pytest.mark.parametrize(("pair", "expectation"), [((0, 1), "geometric"), ((2, 4), "mean")])
 def test_gain_of_a_merge_is_that_of_the_whole_bound(pair, expectation):
     model = make_model(5, split_merge=False, topic_expectation=expectation).fit(X)
     topics = batch_topics(model)
@@ -281,9 +276,10 @@ def test_gain_of_a_merge_is_that_of_the_whole_bound(pair, expectation):
     assert gain == pytest.approx(after - before, rel=1e-8, abs=1e-12 * abs(before))
 
 
-@pytest.mark.parametrize("rank", [0, 1])
-@EXPECTATIONS
-@pytest.mark.parametrize(("rho", "scale"), [(0.3, 3.0), (0.3, 1.0), (1.0, 1.0)])
+@pytest.mark.parametrize(
+    ("rho", "scale", "rank", "expectation"),
+    [(0.3, 3.0, 0, "geometric"), (0.3, 1.0, 1, "mean"), (1.0, 1.0, 1, "geometric"), (0.3, 3.0, 1, "mean")],
+)
 def test_gain_of_a_split_is_that_of_the_whole_bound(rank, rho, scale, expectation):
     model = make_model(2, split_merge=False, topic_expectation=expectation).fit(X)
     k = int(np.argsort(-model._state.weights)[rank])
@@ -457,28 +453,21 @@ def test_a_topic_that_the_batch_lacks_is_needed_all_the_same():
 @pytest.mark.slow
 def test_last_pass_is_repeated_until_no_move_raises_the_bound():
     """Too many topics are merged by pairs, each in one at most: short documents leave many."""
-    bars = make_bars(1500, size=8, doc_length=20, random_state=0)
-    model = make_model(100, batch_size=100).fit(bars.data)
+    bars = make_bars(400, doc_length=15, random_state=0)
+    model = make_model(60, batch_size=100, max_iter=3).fit(bars.data)
     history = model.move_history_
-    judged = history[history["n_samples"] >= 1500 * 5]
-    assert model.n_components_ == 16
-    assert set(judged["n_samples"] / 1500) == set(range(5, model.n_iter_))
-    assert model.n_iter_ >= 7
-    assert model.n_batch_iter_ == 15 * model.n_iter_
+    judged = history[history["n_samples"] >= 400 * 3]
+    assert model.n_components_ == 10
+    assert set(judged["n_samples"] / 400) == set(range(3, model.n_iter_))
+    assert model.n_iter_ >= 5
+    assert model.n_batch_iter_ == 4 * model.n_iter_
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("batch_size", [1, 10])
-def test_small_batches_and_remainders_do_no_harm(batch_size):
-    """No moves on the word of a single document, but of the last pass, which sees all."""
-    bars, test = make_bars(61, random_state=0), make_bars(200, random_state=1).data
-    model, still = (
-        make_model(10, batch_size=batch_size, split_merge=moves, max_iter=3).fit(bars.data)
-        for moves in (True, False)
-    )
-    assert document_completion(model, test) > document_completion(still, test) - 0.02
-    if batch_size == 1:
-        assert set(model.move_history_["n_samples"] // 61) <= set(range(2, model.n_iter_))
+def test_no_topic_moves_on_the_word_of_a_single_document():
+    """But after the last pass, which sees all."""
+    X = make_bars(40, doc_length=60, random_state=0).data
+    model = make_model(30, batch_size=1, max_iter=2).fit(X)
+    assert set(model.move_history_["n_samples"]) == {2 * 40}
 
 
 def test_larger_part_of_a_split_keeps_its_identity_and_both_are_new(monkeypatch):
@@ -506,30 +495,31 @@ def test_larger_part_of_a_split_keeps_its_identity_and_both_are_new(monkeypatch)
         return after, tokens, made
 
     monkeypatch.setattr(BatchMoves, "split", split)
-    make_model(2, learning_method="batch", max_iter=20).fit(make_bars(300, random_state=0).data)
-    assert len(sizes) > 5
+    make_model(2, learning_method="batch", max_iter=12).fit(make_bars(150, random_state=0).data)
+    assert len(set(sizes)) == 2
 
 
 @pytest.mark.slow
 def test_memory_is_a_few_times_that_of_the_statistics():
-    n_features, n_topics = 10_000, 100
-    counts = sp.random(40, n_features, density=0.002, random_state=0, format="csr", data_rvs=np.ones)
+    n_features, n_topics = 5000, 60
+    counts = sp.random(8, n_features, density=0.01, random_state=0, format="csr", data_rvs=np.ones)
     tracemalloc.start()
-    make_model(n_topics, batch_size=20, max_iter=2).fit(counts)
+    make_model(n_topics, batch_size=4, max_iter=2).fit(counts)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3.5 * 8 * n_features * n_topics
 
 
 def test_early_stop_is_followed_by_the_last_pass():
-    bars = make_bars(1000, random_state=0).data
+    bars = make_bars(400, random_state=0).data
     stopping = {"max_iter": 50, "early_stopping": True, "n_iter_no_change": 1, "tol": 1e-2}
     model = make_model(40, batch_size=100, **stopping).fit(bars)
     assert model.n_iter_ == len(model.validation_scores_) < 50
     # The pass before the last has made moves, and the last none.
-    assert model.move_history_["n_samples"].max() == 900 * (model.n_iter_ - 1)
+    assert model.move_history_["n_samples"].max() == 360 * (model.n_iter_ - 1)
     still = make_model(40, batch_size=100, split_merge=False, **stopping).fit(bars)
     assert still.n_iter_ == len(still.validation_scores_) < 50
+    assert len(still.move_history_) == 0
 
 
 def test_documents_that_lose_all_topics_of_a_word_start_anew():
