@@ -34,6 +34,7 @@ from sktopic.hdp._variational_split_merge import (
     topic_of,
 )
 from tests.reference import direct_assignment as reference
+from tests.test_hybrid_hdp_moves import assert_history_tells_where_topics_are_from
 
 CORPUS = make_lda_documents(60, n_features=25, n_components=4, mean_length=30, random_state=0)
 X = sp.csr_array(CORPUS.data, dtype=np.float64)
@@ -75,7 +76,6 @@ def state_of(model):
     return lam, beta, model.doc_concentration_, model.topic_concentration_, model.topic_word_prior_
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("learned", "expectation"), [(True, "geometric"), (False, "mean")])
 def test_elbo_is_that_of_its_terms(learned, expectation):
     """And documents settle where they should, under the topics that they read."""
@@ -450,7 +450,6 @@ def test_a_topic_that_the_batch_lacks_is_needed_all_the_same():
 # What is found
 
 
-@pytest.mark.slow
 def test_last_pass_is_repeated_until_no_move_raises_the_bound():
     """Too many topics are merged by pairs, each in one at most: short documents leave many."""
     bars = make_bars(400, doc_length=15, random_state=0)
@@ -461,6 +460,14 @@ def test_last_pass_is_repeated_until_no_move_raises_the_bound():
     assert set(judged["n_samples"] / 400) == set(range(3, model.n_iter_))
     assert model.n_iter_ >= 5
     assert model.n_batch_iter_ == 4 * model.n_iter_
+
+
+def test_history_tells_where_topics_are_from():
+    model = make_model(3, batch_size=50, max_iter=4).fit(make_bars(200, random_state=0).data)
+    assert_history_tells_where_topics_are_from(model, range(3))
+    n_samples, kind, gain = (model.move_history_[name] for name in ("n_samples", "kind", "gain"))
+    assert np.all(np.diff(n_samples) >= 0) and gain.min() > 0
+    assert (kind == "split").sum() >= 5 and n_samples[kind == "split"].max() < 600  # none in the last pass
 
 
 def test_no_topic_moves_on_the_word_of_a_single_document():

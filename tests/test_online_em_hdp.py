@@ -187,9 +187,10 @@ def births(model, monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("max_births", [0, 1, 4, None])
-@pytest.mark.parametrize("gamma", [0.5, 5.0])
-@pytest.mark.parametrize("tokens", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("max_births", "gamma", "tokens"),
+    [(0, 5.0, 0.0), (1, 0.5, 0.0), (1, 5.0, 1.0), (4, 5.0, 0.0), (None, 0.5, 1.0), (None, 5.0, 0.0)],
+)
 def test_a_topic_is_born_when_tokens_are_drawn_to_it(monkeypatch, gamma, max_births, tokens):
     settings = {"topic_concentration": gamma, "max_births": max_births, "min_birth_tokens": tokens}
     model = make_model(batch_size=3, **settings)
