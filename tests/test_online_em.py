@@ -229,16 +229,16 @@ def test_each_pass_visits_each_document_once_in_an_order_of_its_own():
 @pytest.mark.parametrize(
     ("scores", "patience", "n_passes"),
     [
-        ([1.0, 2.0, 1.5, 1.8, 3.0], 2, 4),  # the recovery does not reach the best
-        ([1.0, 1.05, 1.09, 1.2], 2, 3),  # gains of no more than tol are none
+        ([1.0, 2.0, 1.5, 1.75, 3.0], 2, 4),  # the recovery does not reach the best
+        ([1.0, 1.125, 1.25, 1.375], 2, 3),  # gains of no more than tol are none
         ([1.0, 0.5, 2.0, 1.0, 1.0, 3.0], 2, 5),  # an improvement begins anew
-        ([1.0, 1.2, 1.0, 3.0], 1, 3),
-        ([np.nan, np.nan, 1.0, np.nan, 0.5, 0.6, 3.0], 2, 6),  # what is undefined stops nothing
+        ([1.0, 1.25, 1.0, 3.0], 1, 3),
+        ([np.nan, np.nan, 1.0, np.nan, 0.5, 0.75, 3.0], 2, 6),  # what is undefined stops nothing
     ],
 )
 def test_fits_stop_where_the_best_score_no_longer_rises(scores, patience, n_passes):
     monitor = FitMonitor(
-        SimpleNamespace(tol=0.1, n_iter_no_change=patience, verbose=0, _infers_number_of_topics=False)
+        SimpleNamespace(tol=0.125, n_iter_no_change=patience, verbose=0, _infers_number_of_topics=False)
     )
     monitor.begin(10, evaluate=iter(scores).__next__)
     assert [monitor.after_epoch() for _ in range(n_passes)] == [False] * (n_passes - 1) + [True]
@@ -247,12 +247,10 @@ def test_fits_stop_where_the_best_score_no_longer_rises(scores, patience, n_pass
 
 def test_early_stopping_holds_documents_out_and_reports_scores():
     settings = {"max_iter": 20, "tol": 1e9, "early_stopping": True, "validation_fraction": 0.2}
-    for patience in (1, 3):
-        model = make_model(n_iter_no_change=patience, **settings).fit(SMALL)
-        assert model.n_iter_ == 1 + patience  # the first score improves on nothing, whatever tol is
-        assert model.validation_scores_.shape == (1 + patience,)
-        assert (model.n_samples_seen_, model.total_samples_) == (model.n_iter_ * 32, 32)
-    assert len(set(model.validation_scores_)) == 4
+    model = make_model(n_iter_no_change=3, **settings).fit(SMALL)
+    assert model.n_iter_ == 4  # the first score improves on nothing, whatever tol is
+    assert len(set(model.validation_scores_)) == len(model.validation_scores_) == 4
+    assert (model.n_samples_seen_, model.total_samples_) == (4 * 32, 32)
     assert model.set_params(early_stopping=False, max_iter=6).fit(SMALL).n_iter_ == 6
     assert not hasattr(model, "validation_scores_")
 
@@ -333,9 +331,8 @@ class Interrupted:
 
 @pytest.mark.parametrize("n_blocks", [0, 3])
 @pytest.mark.parametrize(("method", "n_passes"), [("fit", 2), ("partial_fit", 1)])
-@pytest.mark.parametrize("variant", [VARIANTS["gibbs"], VARIANTS["variational boosted"]], ids=str)
-def test_interrupt_keeps_the_last_complete_update(variant, method, n_passes, n_blocks):
-    settings = {"shuffle": False, "batch_size": 5, "total_samples": 40, "average": True, **variant}
+def test_interrupt_keeps_the_last_complete_update(method, n_passes, n_blocks):
+    settings = {"shuffle": False, "batch_size": 5, "total_samples": 40, "average": True, "boost": True}
     model = make_model(**settings)
     with pytest.raises(KeyboardInterrupt):
         getattr(model, method)(Interrupted(n_blocks, n_passes))

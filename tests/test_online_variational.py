@@ -110,6 +110,7 @@ def test_elbo_equals_its_terms_by_numpy():
     for counts, rtol in ((sp.csr_array(sp.vstack([X, NO_WORDS])), 1e-7), (many, 1e-6)):
         expected = bound_by_numpy(counts, numpy_counts(counts, lambda_, prior)[0], lambda_, prior, ETA)
         assert model.elbo(counts) == pytest.approx(expected, rel=rtol)
+    assert model.set_params(n_jobs=3).elbo(many) == model.set_params(n_jobs=1).elbo(many.toarray())
 
 
 def test_elbo_equals_the_bound_of_scikit_learn():
