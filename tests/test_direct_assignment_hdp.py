@@ -200,17 +200,6 @@ def test_batch_never_lowers_the_bound(monkeypatch, start, given, split_merge):
 # Topics as documents read them
 
 
-def test_single_tokens_have_the_law_of_topics_that_are_integrated_out():
-    """Exact where a token says nothing of its document's proportions."""
-    model = make_model(topic_expectation="mean", doc_concentration=1e9, max_iter=2).fit(X)
-    with Workers(1) as workers:
-        batch = DocumentReader(sp.csr_array(np.eye(25))).batch(np.arange(25))
-        tokens = model._method().inference(batch, model._state, workers, dtype=np.float64).tokens
-    joint = model._state.weights * model.components_.T
-    # Tokens are gamma - prior, which 1e9 rounds.
-    assert_allclose(tokens, joint / joint.sum(axis=1, keepdims=True), rtol=1e-5, atol=1e-5)
-
-
 def test_batch_with_means_never_lowers_the_bound_with_topics_as_parameters(monkeypatch):
     """Under a Dirichlet prior whose mode they are."""
 

@@ -17,13 +17,13 @@ from sktopic._kernels._groups import SweepSettings
 from sktopic._topics._word_counts import WordCounts
 from sktopic._training import _minibatches
 from sktopic.datasets import make_bars
-from sktopic.hdp import HybridHDP, _kept_topics, _split_merge_topics
+from sktopic.hdp import HybridHDP, _kept_topics
 from sktopic.hdp._corpus_chain import CorpusChain
 from sktopic.hdp._hybrid_topics import divided_columns
 from sktopic.hdp._restaurants import SAMPLERS
 from sktopic.hdp._split_merge_topics import MOVE_WORK, SplitMergeTopics
 from sktopic.hdp._window import TopicTokens
-from sktopic.hdp._window_moves import Judge, WindowMoves
+from sktopic.hdp._window_moves import Division, Judge, WindowMoves
 
 from .conftest import all_attributes, assert_same, assert_same_state, state
 
@@ -312,31 +312,21 @@ def test_streams_give_the_same_as_fit_and_batch_mates_do_not_matter(tmp_path):
     assert_same(loaded.move_history_, whole.move_history_)
 
 
-def test_moves_keep_the_sums_of_what_is_stored(monkeypatch):
-    changes = []
-
-    def sums(state):
-        return state.words.store.sum(axis=1) * state.words.scale, state.root.tables.sum()
-
-    def watched(function):
-        def call(*arguments):
-            after, (state, change) = function(*arguments), arguments[-2:]
-            dropped = function is not divided_columns and (change.into < 0).any()
-            if after.words.n_topics != state.words.n_topics and not dropped:
-                changes.append((sums(state), sums(after)))
-                assert_allclose(after.words.store.sum(axis=0), after.words.totals, rtol=1e-12)
-                assert after.words.store.min() >= 0.0 and after.root.tables.min() >= 0.0
-            return after
-
-        return call
-
-    monkeypatch.setattr(_split_merge_topics, "divided_columns", watched(divided_columns))
-    monkeypatch.setattr(SplitMergeTopics, "edited_columns", watched(SplitMergeTopics.edited_columns))
-    make_model(30).partial_fit(bars().data)
-    assert len(changes) >= 2
-    for before, after in changes:
-        for one, other in zip(before, after):
-            assert_allclose(one, other, rtol=1e-10)
+def test_a_division_keeps_the_sums_of_what_is_stored():
+    state, rng = make_model(30, max_iter=1).fit(bars().data[:100])._state, np.random.default_rng(0)
+    n, topics = state.words.n_topics, np.array([4, 1, 4])
+    division = Division(topics, np.array([0.5, 0.2, 0.3]), 0.4 * rng.random((25, 3)))
+    after = divided_columns(state, division)
+    assert after.words.n_topics == n + 3
+    assert_array_equal(after.ids, [*state.ids, *(state.next_id + np.arange(3))])
+    for found, before, shares in (
+        (after.words.store, state.words.store, division.of_words),
+        (after.root.tables, state.root.tables, division.shares),
+    ):
+        assert_allclose(found[..., n:], before[..., topics] * shares, rtol=1e-12)
+        assert_allclose(found.sum(axis=-1), before.sum(axis=-1), rtol=1e-12)
+        assert found.min() >= 0.0
+    assert_allclose(after.words.totals, after.words.store.sum(axis=0), rtol=1e-12)
 
 
 def test_a_split_is_divided_as_its_tokens_in_the_window_are():

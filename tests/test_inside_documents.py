@@ -8,7 +8,6 @@ from scipy.special import psi
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic._inference import GibbsInference, _gibbs
-from sktopic._kernels.random._dirichlet_draws import draw_dirichlets
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic.hdp import OnlineVariationalHDP
@@ -113,15 +112,6 @@ def test_sampled_topics_of_words_have_the_exact_mean(copies):
     weights = np.array([normalized(inferred.topic_weights(d)) for d in range(4000)])
     expected = Enumeration(TINY_TOKENS, *TINY[3]).expected_counts()
     assert_within(weights, expected[[0, 3, 4]], 4)  # the first word is that of three tokens
-
-
-def test_draws_have_the_exact_moments(copies):
-    step, given, workers = copies
-    theta, exact = np.empty((4000, 3)), Enumeration(TINY_TOKENS, *TINY[3])
-    for i, parameters in enumerate(step.posteriors(*given, 3, workers)):
-        draw_dirichlets(parameters, given[3] + np.uint64((i + 1) << 32), theta)
-        assert_within(theta, exact.mean_theta(), 4)
-        assert_within(theta[:, :, None] * theta[:, None, :], exact.second_moments(), 4)
 
 
 def test_draws_of_a_chain_have_the_exact_moments():

@@ -1,6 +1,5 @@
 """Moment matching: the posterior that attributes show, the number of topics, and what is known exactly."""
 
-import signal
 import tracemalloc
 from functools import partial
 from pathlib import Path
@@ -18,10 +17,11 @@ from sktopic._state._fields import arrays_of, duplicate
 from sktopic.datasets import make_lda_documents
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 from sktopic.moment_matching._method import GROUP_SIZE
-from sktopic.moment_matching._trainer import _Call
 
 from .conftest import assert_same_state, state
+from .lda_models import Recorder
 from .reference import moment_matching as reference
+from .test_interrupt import interrupted
 
 ESTIMATORS = [MomentMatchingLDA, DegenerateDirichletLDA, TriangularDirichletLDA]
 # Those with a posterior over the number of topics
@@ -170,12 +170,6 @@ def test_trace_notes_the_number_of_topics_ever_more_seldom(estimator):
         noted = np.flatnonzero(tokens == alone.n_tokens_seen_)
         assert_array_equal(numbers[noted], [alone.n_components_] * len(noted))
     assert model.fit(counts[:1]).n_tokens_trace_[-1] == counts[:1].sum()
-    # Notes do not depend on the cuts between calls, even if tokens of documents are mixed.
-    counts = sp.csr_array(np.eye(16)[np.arange(200) % 16])
-    whole, stream = (make_model(estimator, shuffle="corpus") for _ in range(2))
-    for first in range(0, 200, 7):
-        stream.partial_fit(counts[first : first + 7])
-    assert_array_equal(stream.n_tokens_trace_, whole.fit(counts).n_tokens_trace_)
 
 
 # transform, predict_mixture and score
@@ -509,34 +503,17 @@ def test_an_error_between_tokens_leaves_topics_and_their_number_in_step(estimato
         assert_array_equal(found[name], expected[name], name)
 
 
-def interrupted(call, training):
-    """Send ourselves SIGINT while some slice of the tokens, counted from 1, is being filtered."""
-    original, calls = _Call._absorb, []
-
-    def absorb_and_interrupt(self, *arguments):
-        calls.append(1)
-        if len(calls) == call:
-            signal.raise_signal(signal.SIGINT)
-        return original(self, *arguments)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_Call, "_absorb", absorb_and_interrupt)
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            with pytest.raises(KeyboardInterrupt):
-                training()
-        finally:
-            signal.signal(signal.SIGINT, before)
+FILTERING = "sktopic.moment_matching._trainer:_Call._absorb"
 
 
 @pytest.mark.parametrize(("method", "order"), [("fit", "document"), ("partial_fit", None)])
 @every_estimator
-def test_interrupt_keeps_the_documents_seen(estimator, method, order):
+def test_interrupt_keeps_the_documents_seen(estimator, method, order, monkeypatch):
     """Whole groups of them; and training goes on with the next."""
     settings = {"shuffle": order, "doc_topic_prior": "auto"}
     model, expected = make_model(estimator, **settings), make_model(estimator, **settings)
     counts = sp.csr_array(sp.vstack([X, X]))
-    interrupted(2, lambda: getattr(model, method)(counts))
+    interrupted(monkeypatch, FILTERING, lambda: getattr(model, method)(counts), call=2)
     seen = model.n_samples_seen_
     assert seen == 128
     assert_same_state(state(model), state(expected.partial_fit(counts[:seen])))
@@ -550,7 +527,7 @@ def test_interrupt_between_slices_keeps_the_tokens_seen(monkeypatch, estimator, 
         patch.setattr("sktopic.moment_matching._tokens.SLICE_WORK", 1000)
         expected = make_model(estimator, shuffle=order).fit(X)
         model = make_model(estimator, shuffle=order)
-        interrupted(3, lambda: model.fit(X))
+        interrupted(monkeypatch, FILTERING, lambda: model.fit(X), call=3)
     n = int(model.n_tokens_seen_)
     assert 0 < n < X.sum()
     assert model.log_marginal_likelihood_ < 0 and model.n_components_ == number_posterior(model).argmax() + 1
@@ -564,25 +541,6 @@ def test_interrupt_between_slices_keeps_the_tokens_seen(monkeypatch, estimator, 
     assert model.n_tokens_seen_ == n + X.sum()
 
 
-class Watcher:
-    """A callback of scikit-learn that notes the model after every update, and stops after some."""
-
-    def __init__(self, stop_after=None):
-        self.seen, self.tasks, self.stop_after = [], [], stop_after
-
-    def setup(self, estimator, context):
-        pass
-
-    teardown = on_fit_task_begin = setup
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
-        self.tasks.append(context.task_name)
-        if context.task_name != "update":
-            return False
-        self.seen.append(results_of(fitted_estimator))
-        return len(self.seen) == self.stop_after
-
-
 def results_of(model):
     names = "n_samples_seen_", "n_tokens_seen_", "log_marginal_likelihood_", "n_components_"
     return [*(getattr(model, name) for name in names), *number_posterior(model)]
@@ -592,12 +550,14 @@ def results_of(model):
 def test_callbacks_see_the_model_after_every_group_of_documents(estimator):
     pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
     new = partial(make_model, estimator, shuffle="document")
-    watcher, stream = Watcher(), new()
-    model = new().set_callbacks(watcher).fit(X)
-    assert watcher.tasks[:-1] == ["update"] * 2 + ["epoch"]
-    assert watcher.seen == [results_of(stream.partial_fit(part)) for part in (X[:64], X[64:])]
+    recorder, stream = Recorder(), new()
+    model = new().set_callbacks(recorder).fit(X)
+    ends = [event for event in recorder.events if event.startswith("end")]
+    assert ends == ["end update 0", "end update 1", "end epoch 0", "end fit 0"]
+    found = [results_of(kept) for kept in recorder.models[:2]]
+    assert found == [results_of(stream.partial_fit(part)) for part in (X[:64], X[64:])]
     assert_array_equal(model.components_, stream.components_)
-    stopped = new().set_callbacks(Watcher(stop_after=1)).fit(X)
+    stopped = new().set_callbacks(Recorder(stop_after=("update", 0))).fit(X)
     assert_array_equal(stopped.components_, new().fit(X[:64]).components_)
 
 

@@ -346,8 +346,7 @@ def test_interrupt_keeps_the_last_complete_update(method, n_passes, n_blocks):
     )
 
 
-def test_a_signal_during_an_update_is_delivered_after_it(monkeypatch):
-    """By Python's handler, which stops training, or by one of the user, which stays."""
+def test_a_handler_of_the_user_has_a_signal_during_an_update_after_it_and_stays(monkeypatch):
     settings = {"shuffle": False, "batch_size": 5, "total_samples": 40}
     calls, arrived, original = [], [], MinibatchLDA.absorb
 
@@ -358,22 +357,13 @@ def test_a_signal_during_an_update_is_delivered_after_it(monkeypatch):
         return original(method, *arguments)
 
     monkeypatch.setattr(MinibatchLDA, "absorb", absorb)
-    model = make_model(**settings)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(signal.SIGINT, lambda number, frame: arrived.append(number))
     try:
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(SMALL)
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        calls.clear()
-        signal.signal(signal.SIGINT, lambda number, frame: arrived.append(number))
-        other = make_model(**settings).fit(SMALL)
+        model = make_model(**settings).fit(SMALL)
         assert arrived == [signal.SIGINT]
     finally:
         signal.signal(signal.SIGINT, before)
-    assert (model.n_batch_iter_, model.n_samples_seen_) == (3, 15)
-    expected = [make_model(**settings).partial_fit(SMALL[:15]), make_model(**settings).fit(SMALL)]
-    for found, wanted in zip((model, other), expected):
-        assert_array_equal(found.components_, wanted.components_)
+    assert_array_equal(model.components_, make_model(**settings).fit(SMALL).components_)
 
 
 # Later passes, in which a document's own tokens are left out of the topics

@@ -106,6 +106,10 @@ def test_elbo_equals_its_terms_by_numpy():
     """With documents that have no words; and beyond one group of documents, of real-valued counts."""
     prior = np.array([0.1, 0.2, 0.5, 1.1])
     model, lambda_ = in_training(make_model(doc_topic_prior=prior), 60.0)
+    # Of proportions that have not settled, the bound is with the best topics for them.
+    hasty, _ = in_training(make_model(doc_topic_prior=prior, max_doc_update_iter=2), 60.0)
+    gamma = mean_field(X.toarray(), np.exp(mean_logs(lambda_)), prior, 2)[0]
+    assert hasty.elbo(X) == pytest.approx(bound_by_numpy(X, gamma, lambda_, prior, ETA), rel=1e-7)
     many = make_lda_documents(1100, n_features=25, n_components=3, mean_length=8, random_state=0).data * 0.7
     for counts, rtol in ((sp.csr_array(sp.vstack([X, NO_WORDS])), 1e-7), (many, 1e-6)):
         expected = bound_by_numpy(counts, numpy_counts(counts, lambda_, prior)[0], lambda_, prior, ETA)

@@ -1,6 +1,5 @@
 """Matrices of Dirichlet parameters as topic_word_prior, and those that seed_prior makes."""
 
-import pickle
 import re
 
 import numpy as np
@@ -65,9 +64,7 @@ def test_a_constant_matrix_is_the_number_bit_for_bit(cls):
     [
         *(cls(**QUICK) for cls in SEEDABLE),
         OnlineEMLDA(inference="variational", boost=True, **QUICK),
-        OnlineEMLDA(boost=True, doc_topic_prior="auto", **QUICK),
         OnlineEMLDA(average=True, **QUICK),
-        OnlineVariationalLDA(learning_method="batch", doc_topic_prior="auto", **QUICK),
         CollapsedGibbsLDA(n_shards=2, doc_topic_prior="auto", **QUICK),
         CollapsedGibbsLDA(n_components=200, max_iter=1, random_state=0),  # lists instead of rows
     ],
@@ -131,17 +128,9 @@ def test_training_goes_on_with_another_matrix_or_number(cls, tmp_path):
     model = cls(topic_word_prior=sparse, **QUICK).fit(X)
     assert model.topic_word_prior_ == cls(**QUICK).fit(X).topic_word_prior_
     assert_array_equal(entries_of(model).values, sparse.data)
-    copies = (
-        clone(model).fit(X),
-        pickle.loads(pickle.dumps(model)),
-        saved_and_loaded(model, tmp_path / "model.zip"),
-    )
-    for copy in copies:
-        assert_array_equal(
-            copy.partial_fit(X[:9]).components_,
-            pickle.loads(pickle.dumps(model)).partial_fit(X[:9]).components_,
-        )
-    assert type(copies[2].topic_word_prior) is sp.csc_matrix
+    loaded = saved_and_loaded(model, tmp_path / "model.zip").partial_fit(X[:9])
+    assert_array_equal(model.partial_fit(X[:9]).components_, loaded.components_)
+    assert type(loaded.topic_word_prior) is sp.csc_matrix
     model.set_params(topic_word_prior=0.2).partial_fit(X[:9])
     assert model.topic_word_prior_ == 0.2 and entries_of(model) is None
     model.set_params(topic_word_prior=MATRIX).partial_fit(X[:9])
