@@ -8,19 +8,14 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._documents._matrices import DocumentReader
-from sktopic.datasets import make_lda_documents
 from sktopic.lda import CollapsedGibbsLDA, _shards
 from sktopic.lda._collapsed_method import CollapsedLDA
 from sktopic.lda._shards import Shard, TopicLists, TopicRows
 
-from .lda_models import CORPUS, Recorder, X, smoothed
+from .lda_models import MORE, Recorder, X, smoothed
 from .reference.collapsed_gibbs import posterior
 
 ETA, ALPHA = 0.1, 0.3
-MORE = sp.csr_array(
-    make_lda_documents(30, components=CORPUS.components, mean_length=20, random_state=1).data,
-    dtype=np.float64,
-)
 
 
 def make_model(n_components=4, **params):

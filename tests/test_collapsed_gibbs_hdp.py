@@ -11,22 +11,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.special import gammaln
 
-from sktopic.datasets import make_lda_documents
 from sktopic.hdp import CollapsedGibbsHDP, _collapsed_method
 from sktopic.hdp._collapsed_method import CollapsedHDP, draw_weights, log_joint
 from sktopic.hdp._parameters import draw_concentration
 
 from .kernels.tools import assert_within
+from .lda_models import MORE, X
 from .reference.hdp_gibbs import stirling
 
 SAMPLERS = ["table_indicator", "sparse_table_indicator", "direct_assignment"]
 every_sampler = pytest.mark.parametrize("sampler", SAMPLERS)
-CORPUS = make_lda_documents(60, n_features=25, n_components=4, mean_length=20, random_state=0)
-X = sp.csr_array(CORPUS.data, dtype=np.float64)
-MORE = sp.csr_array(
-    make_lda_documents(30, components=CORPUS.components, mean_length=20, random_state=1).data,
-    dtype=np.float64,
-)
 
 
 @pytest.fixture(autouse=True)

@@ -9,17 +9,15 @@ from scipy.special import digamma
 from sktopic import load
 from sktopic._inference import DenseCounts, GibbsStep
 from sktopic._topics._word_count_views import expected_counts
-from sktopic.datasets import make_lda_documents
 from sktopic.hdp import HybridHDP
 from sktopic.hdp._hybrid_topics import HybridTopics
+
+from .lda_models import X as SMALL
 
 SAMPLERS = ["collapsed", "sparse_table_indicator", "table_indicator"]
 every_sampler = pytest.mark.parametrize("sampler", SAMPLERS)
 every_root_weight = pytest.mark.parametrize("root_weight", ["mean", "paper"])
 every_revival = pytest.mark.parametrize("reuse_topics", [True, False])
-
-CORPUS = make_lda_documents(60, n_features=25, n_components=4, mean_length=20, random_state=0)
-SMALL = sp.csr_array(CORPUS.data, dtype=np.float64)
 
 
 def make_model(n_components=6, **params):

@@ -13,10 +13,8 @@ from sklearn.exceptions import NotFittedError
 
 from sktopic._documents._matrices import canonical_counts
 from sktopic._inference._completion import hide
-from sktopic._state._fields import arrays_of, duplicate
 from sktopic.datasets import make_lda_documents
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
-from sktopic.moment_matching._method import GROUP_SIZE
 
 from .conftest import assert_same_state, state
 from .lda_models import Recorder
@@ -475,32 +473,6 @@ def test_priors_may_be_set_between_calls_or_not(estimator):
 
 
 # Calls that fail or are interrupted
-
-
-@pytest.mark.parametrize("n_calls", [3, 70])
-@every_estimator
-def test_an_error_between_tokens_leaves_topics_and_their_number_in_step(estimator, n_calls, monkeypatch):
-    """Without memory for the next tokens, the state is that after the last ones."""
-    model = make_model(estimator, shuffle=None).partial_fit(X[:1])
-    method, expected, calls, many = model._method(), duplicate(model._state), [], sp.vstack([X] * 40)
-    absorb = type(method).absorb
-
-    def refuse(self, state, tokens, alpha):
-        if len(calls) == n_calls:
-            raise MemoryError
-        calls.append(tokens)
-        return absorb(self, state, tokens, alpha)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(method), "absorb", refuse)
-        with pytest.raises(MemoryError):
-            model.partial_fit(many)
-    alpha = np.empty((GROUP_SIZE, method.form.size(model.n_components)))
-    for tokens in calls:
-        expected = method.absorb(expected, tokens, alpha)
-    found, expected = arrays_of(model._state), arrays_of(expected)
-    for name in [name for name in found if name.startswith(("topics", "numbers"))]:
-        assert_array_equal(found[name], expected[name], name)
 
 
 FILTERING = "sktopic.moment_matching._trainer:_Call._absorb"

@@ -6,7 +6,6 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln
 from sklearn.base import clone
-from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.decomposition._lda import _update_doc_distribution
 
 from sktopic.datasets import make_lda_documents
@@ -81,24 +80,6 @@ def test_online_updates_equal_those_with_the_inference_of_scikit_learn(prior, or
     assert_allclose(model.transform(X), gamma / gamma.sum(axis=1, keepdims=True), rtol=1e-4, atol=1e-6)
 
 
-def test_one_long_fit_equals_the_stream_of_scikit_learn_s_inference():
-    """Two passes of fit from its own start, whose noise weighs what the corpus does."""
-    model = make_model(max_iter=2, total_samples=60)
-    noise = start_of(model)
-    lambda_ = ETA + noise
-    for t in range(1, 9):
-        batch = X[15 * ((t - 1) % 4) :][:15]
-        counts = scikit_learn_counts(batch, lambda_, ALPHA)[1]
-        if t == 1:
-            lambda_ = ETA + noise * (60 * batch.sum() / 15 / noise.sum())
-        rho = (3.0 + t) ** -0.7
-        lambda_ = (1 - rho) * lambda_ + rho * (ETA + 60 / 15 * counts)
-    model.fit(X)
-    assert model.n_batch_iter_ == 8
-    # Here errors of early updates are carried on, and grow, by later ones.
-    assert np.abs(model.components_ - lambda_ / lambda_.sum(axis=1, keepdims=True)).max() < 1e-4
-
-
 # The bound
 
 
@@ -117,16 +98,11 @@ def test_elbo_equals_its_terms_by_numpy():
     assert model.set_params(n_jobs=3).elbo(many) == model.set_params(n_jobs=1).elbo(many.toarray())
 
 
-def test_elbo_equals_the_bound_of_scikit_learn():
-    model, lambda_ = in_training(make_model(), 60.0)
-    reference = LatentDirichletAllocation(4, doc_topic_prior=ALPHA, topic_word_prior=ETA, max_iter=1)
-    reference.fit(sp.csr_matrix(X))
-    reference.components_, reference.total_samples = lambda_, 500
-    gamma = scikit_learn_counts(X, lambda_, ALPHA)[0]
-    # As it is, and scaled up to a corpus of which X is a sample
-    for scaled, total_samples in ((False, None), (True, 500)):
-        expected = reference._approx_bound(sp.csr_matrix(X), gamma, sub_sampling=scaled)
-        assert model.elbo(X, total_samples=total_samples) == pytest.approx(expected, rel=1e-6)
+def test_elbo_has_the_documents_as_often_as_they_are_in_the_corpus():
+    model = make_model(max_iter=1).fit(X)
+    topics = model.elbo(0 * X)
+    scaled = topics + 500 / 60 * (model.elbo(X) - topics)
+    assert model.elbo(X, total_samples=500) == pytest.approx(scaled, rel=1e-9)
 
 
 def test_elbo_is_a_lower_bound_of_the_marginal_likelihood():
@@ -161,14 +137,6 @@ def test_batch_learning_equals_full_updates_with_scikit_learn_s_inference():
 def bounds_of(counts, passes, **settings):
     settings = {"learning_method": "batch", "max_doc_update_iter": 300, **settings}
     return [make_model(max_iter=n, **settings).fit(counts).elbo(counts) for n in passes]
-
-
-def test_batch_learning_never_lowers_the_bound_of_the_corpus():
-    """Coordinate ascent, also beyond one group of documents. A sweep may lose what float32 topics round."""
-    counts = make_lda_documents(1100, n_features=25, n_components=4, mean_length=8, random_state=0).data
-    bounds = bounds_of(counts, range(1, 7), mean_change_tol=1e-6)
-    assert np.diff(bounds).min() > -1e-6 * abs(bounds[-1])
-    assert bounds[-1] > bounds[0] + 0.01 * abs(bounds[0])
 
 
 @pytest.mark.parametrize("rule", ["fixed-point", "gradient"])
