@@ -53,6 +53,19 @@ def mean_logs(parameters):
     return digamma(parameters) - digamma(parameters.sum(axis=-1, keepdims=True))
 
 
+def watched_sweeps(monkeypatch, method, look):
+    """The list of look(state, call) after every sweep of a sampler's method, filled as a model samples."""
+    seen, original = [], method.swept
+
+    def swept(self, state, call, workers):
+        state = original(self, state, call, workers)
+        seen.append(look(state, call))
+        return state
+
+    monkeypatch.setattr(method, "swept", swept)
+    return seen
+
+
 class Recorder:
     """A callback of scikit-learn: notes what is reported, models and their scores; stops after some task."""
 

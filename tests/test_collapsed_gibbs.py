@@ -12,7 +12,7 @@ from sktopic.lda import CollapsedGibbsLDA, _shards
 from sktopic.lda._collapsed_method import CollapsedLDA
 from sktopic.lda._shards import Shard, TopicLists, TopicRows
 
-from .lda_models import MORE, Recorder, X, smoothed
+from .lda_models import MORE, Recorder, X, smoothed, watched_sweeps
 from .reference.collapsed_gibbs import posterior
 
 ETA, ALPHA = 0.1, 0.3
@@ -35,20 +35,6 @@ def kept(request, monkeypatch):
     """How documents' topics are kept."""
     monkeypatch.setattr(_shards, "DENSE_TOPICS", 192 if request.param is TopicRows else 0)
     return request.param
-
-
-def watched(monkeypatch, look):
-    """The list of look(state, shards) after every sweep, filled as a model samples."""
-    seen = []
-    original = CollapsedLDA.swept
-
-    def swept(self, state, call, workers):
-        state = original(self, state, call, workers)
-        seen.append(look(state, call.shards))
-        return state
-
-    monkeypatch.setattr(CollapsedLDA, "swept", swept)
-    return seen
 
 
 def documents_of(topics, times):
@@ -76,14 +62,14 @@ def tokens_of(shards):
 def test_counts_are_those_of_the_assignments(kept, monkeypatch, n_shards):
     """After every sweep: whole, of the words and topics of the tokens, and in the documents' lists."""
 
-    def check(state, shards):
-        document, word, topic = tokens_of(shards)
+    def check(state, call):
+        document, word, topic = tokens_of(call.shards)
         counts = np.zeros((25, 4))
         np.add.at(counts, (word, topic), 1)
         assert_array_equal(state.words.store, counts)
         assert_array_equal(state.words.totals, counts.sum(axis=0))
         listed, first = np.zeros((60, 4)), 0
-        for shard in shards:
+        for shard in call.shards:
             assert isinstance(shard.topics, kept) or not len(shard.words)
             where, which, weight = shard.topics.used()
             assert np.all(weight > 0)
@@ -94,7 +80,7 @@ def test_counts_are_those_of_the_assignments(kept, monkeypatch, n_shards):
         assert_array_equal(listed, in_documents)
         return counts.T
 
-    seen = watched(monkeypatch, check)
+    seen = watched_sweeps(monkeypatch, CollapsedLDA, check)
     model = make_model(n_shards=n_shards).fit(X)
     assert len(seen) == 20
     assert_array_equal(model.topic_word_counts_, seen[-1])
@@ -132,8 +118,8 @@ def test_tokens_beside_means_of_draws_round_nothing_in_the_end(monkeypatch, n_sh
     before = model.topic_word_counts_
     assert np.any(before != before.round())
 
-    def counted(state, shards):
-        _, word, topic = tokens_of(shards)
+    def counted(state, call):
+        _, word, topic = tokens_of(call.shards)
         counts = np.zeros_like(before)
         np.add.at(counts, (topic, word), 1)
         assert state.words.store.min() >= 0
@@ -141,7 +127,7 @@ def test_tokens_beside_means_of_draws_round_nothing_in_the_end(monkeypatch, n_sh
         assert_allclose(state.words.totals, state.words.store.sum(axis=0), rtol=1e-12)
         return counts
 
-    seen = watched(monkeypatch, counted)
+    seen = watched_sweeps(monkeypatch, CollapsedLDA, counted)
     model.set_params(n_draws=1, max_iter=50).partial_fit(MORE)
     assert_array_equal(model.topic_word_counts_, before + seen[-1])
     assert_allclose(model._state.words.totals, model._state.words.store.sum(axis=0), rtol=1e-14)
@@ -151,7 +137,7 @@ def test_tokens_beside_means_of_draws_round_nothing_in_the_end(monkeypatch, n_sh
 def test_counts_beside_huge_ones_are_not_below_zero(monkeypatch, most):
     """Shares of huge counts swallow single tokens, which are then taken out of nothing."""
     counts = np.array([[most, 3e-6], [2e-6, most], [most, most], [1e-6, 1e-6]])
-    lowest = watched(monkeypatch, lambda state, shards: state.words.store.min())
+    lowest = watched_sweeps(monkeypatch, CollapsedLDA, lambda state, call: state.words.store.min())
     model = make_model(max_iter=40).fit(counts)
     assert min(lowest) >= 0
     assert_allclose(model.topic_word_counts_.sum(axis=0), counts.sum(axis=0), rtol=1e-12)
@@ -184,7 +170,9 @@ def test_one_shard_samples_the_exact_posterior_given_earlier_counts(monkeypatch)
     alpha = np.array([0.2, 1.3])
     model = make_model(2, doc_topic_prior=alpha, topic_word_prior=0.4, evaluate_every=0, max_iter=5)
     before = model.fit(np.array([[1, 0, 3], [2, 2, 0]])).topic_word_counts_
-    seen = watched(monkeypatch, lambda state, shards: (state.words.store - before.T).tobytes())
+    seen = watched_sweeps(
+        monkeypatch, CollapsedLDA, lambda state, call: (state.words.store - before.T).tobytes()
+    )
     model.set_params(max_iter=15_000).partial_fit(np.array([[2, 1, 0], [0, 1, 1]]))
     # All assignments of the five tokens
     document, word, law = [0, 0, 0, 1, 1], [0, 0, 1, 1, 2], Counter()
@@ -207,7 +195,7 @@ MATRIX = np.where(np.random.default_rng(0).random((4, 25)) < 0.2, 0.7, ETA)
 @pytest.mark.parametrize(("n_shards", "beta"), [(1, ETA), (3, MATRIX)], ids=["one shard", "shards, matrix"])
 def test_log_likelihood_is_the_joint_of_words_and_topics(monkeypatch, n_shards, beta):
     """By urns, token after token; for later documents given the counts of those before."""
-    seen = watched(monkeypatch, lambda state, shards: tokens_of(shards))
+    seen = watched_sweeps(monkeypatch, CollapsedLDA, lambda state, call: tokens_of(call.shards))
     alpha, before = np.array([0.1, 0.2, 0.5, 1.1]), np.zeros((4, 25))
     settings = {"doc_topic_prior": alpha, "topic_word_prior": beta, "n_shards": n_shards, "max_iter": 3}
     model = make_model(**settings)
@@ -230,7 +218,7 @@ def test_log_likelihood_is_evaluated_as_often_as_asked():
 
 def test_log_likelihood_is_with_the_priors_learned_so_far(monkeypatch):
     """Priors that are given may change between calls, too."""
-    seen = watched(monkeypatch, lambda state, shards: tokens_of(shards))
+    seen = watched_sweeps(monkeypatch, CollapsedLDA, lambda state, call: tokens_of(call.shards))
     auto = {"doc_topic_prior": "auto", "topic_word_prior": "auto", "prior_interval": 4}
     model = make_model(max_iter=8, evaluate_every=8, **auto).fit(X)
     expected = log_joint(*seen[-1], model.doc_topic_prior_, np.full((4, 25), model.topic_word_prior_))

@@ -13,10 +13,9 @@ from scipy.special import gammaln
 
 from sktopic.hdp import CollapsedGibbsHDP, _collapsed_method
 from sktopic.hdp._collapsed_method import CollapsedHDP, draw_weights, log_joint
-from sktopic.hdp._parameters import draw_concentration
 
 from .kernels.tools import assert_within
-from .lda_models import MORE, X
+from .lda_models import MORE, X, watched_sweeps
 from .reference.hdp_gibbs import stirling
 
 SAMPLERS = ["table_indicator", "sparse_table_indicator", "direct_assignment"]
@@ -53,20 +52,6 @@ def tokens_of(documents):
     return documents.cell_document.repeat(n), documents.cell_word.repeat(n)
 
 
-def watched(monkeypatch, look):
-    """The list of look(state, call) after every sweep, filled as a model samples."""
-    seen = []
-    original = CollapsedHDP.swept
-
-    def swept(self, state, call, workers):
-        state = original(self, state, call, workers)
-        seen.append(look(state, call))
-        return state
-
-    monkeypatch.setattr(CollapsedHDP, "swept", swept)
-    return seen
-
-
 # What the counts are
 
 
@@ -96,7 +81,7 @@ def test_counts_are_those_of_the_assignments(monkeypatch, sampler, start, concen
         assert len(pairs) <= state.tables.sum() <= len(document)
         return len(state.columns)
 
-    seen = watched(monkeypatch, check)
+    seen = watched_sweeps(monkeypatch, CollapsedHDP, check)
     model = make_model(sampler=sampler, n_components=start, evaluate_every=1)
     model.set_params(topic_concentration=concentrations[0], doc_concentration=concentrations[1]).fit(X)
     assert_array_equal(model.n_components_trace_, seen)
@@ -235,29 +220,6 @@ def entries_of(documents):
     """Document and place of each entry in use of the documents' lists."""
     used = np.flatnonzero(documents.used())
     return np.searchsorted(documents.lists.list_start, used, side="right") - 1, used
-
-
-@pytest.mark.parametrize(("n_tables", "sizes"), [(3, [7]), (9, [4, 4, 1, 12]), (1, [1])])
-def test_concentrations_have_their_posterior(n_tables, sizes):
-    """Mean and mean square against numerical integration; restaurants without customers say nothing."""
-    shape, rate, sizes = 1.5, 0.7, np.array(sizes)
-
-    def density(b, power=0):
-        log_p = (shape - 1 + n_tables) * np.log(b) - rate * b
-        log_p += (gammaln(b) - gammaln(b + sizes)).sum() + gammaln(sizes).sum()
-        return b**power * np.exp(log_p)
-
-    norm, mean, square = (quad(density, 0, 80, args=(power,), limit=200)[0] for power in (0, 1, 2))
-    generator, b, n = np.random.RandomState(0), 1.0, 4000  # one table more or less is seen in 2000
-    values, times = np.unique(np.append(sizes, [0, 0]), return_counts=True)
-    draws = np.empty(n)
-    for i in range(n):
-        b = draws[i] = draw_concentration(
-            b, (shape, rate), n_tables=n_tables, sizes=values, times=times, generator=generator
-        )
-    for seen, expected in ((draws, mean / norm), (draws**2, square / norm)):
-        batches = seen.reshape(50, -1).mean(axis=1)
-        assert abs(batches.mean() - expected) < 4 * batches.std(ddof=1) / np.sqrt(50)
 
 
 # Settings
