@@ -132,17 +132,3 @@ def test_batch_learning_equals_full_updates_with_scikit_learn_s_inference():
     assert np.abs(model.components_ - lambda_ / lambda_.sum(axis=1, keepdims=True)).max() < 1e-5
     other = clone(model).set_params(batch_size=1, learning_decay=0.5, learning_offset=9.0).fit(X)
     assert_array_equal(other.components_, model.components_)
-
-
-def bounds_of(counts, passes, **settings):
-    settings = {"learning_method": "batch", "max_doc_update_iter": 300, **settings}
-    return [make_model(max_iter=n, **settings).fit(counts).elbo(counts) for n in passes]
-
-
-@pytest.mark.parametrize("rule", ["fixed-point", "gradient"])
-def test_learned_priors_never_lower_the_bound_once_it_has_settled(rule):
-    """They raise it above that of the priors given."""
-    auto = {"doc_topic_prior": "auto", "topic_word_prior": "auto", "prior_update": rule}
-    bounds = bounds_of(X, range(5, 30, 6), **auto)
-    assert np.diff(bounds).min() > -1e-5 * abs(bounds[-1])
-    assert bounds[-1] > bounds[0] and bounds[-1] > bounds_of(X, [29], topic_word_prior=None)[0]
