@@ -151,6 +151,9 @@ def births(model, monkeypatch):
         shares = reference.shares(left, uniforms(birth_key(state), state.n_spare), state.topic_concentration)
         after = original(state, topics, words, update)
         seen.append((before.alpha, after.proportions.alpha, left, places, shares[places]))
+        alpha = after.proportions.alpha
+        expected = digamma(alpha[n:]) - digamma(alpha.sum())  # which leave alpha as it is
+        assert_allclose(after.proportions.log_theta[n:], expected, rtol=1e-12)
         if after.n_born > n:
             assert_array_equal(after.words.store[:, n : after.n_born], columns)
         assert not np.any(after.words.store[:, after.n_born :])  # those to come have nothing
