@@ -93,22 +93,16 @@ def test_topics_of_words_are_those_of_atoms():
 # Tiny documents, against the sum over all topics of their tokens
 
 
-@pytest.fixture(params=["dense", "sparse"])
-def copies(request, monkeypatch):
-    """Gibbs inference of 4000 documents of the same words, each with a stream of its own."""
-    if request.param == "sparse":
-        monkeypatch.setattr(_gibbs, "DENSE_TOPICS", 0)
+@pytest.mark.parametrize("dense_topics", [_gibbs.DENSE_TOPICS, 0], ids=["dense", "sparse"])
+def test_sampled_topics_of_words_have_the_exact_mean(dense_topics, monkeypatch):
+    """Of 4000 documents of the same words, each with a stream of its own."""
+    monkeypatch.setattr(_gibbs, "DENSE_TOPICS", dense_topics)
     phi, prior = TINY[3]
     batch = DocumentReader(sp.csr_array([TINY_COUNTS] * 4000)).batch(np.arange(4000))
-    keys = np.arange(4000, dtype=np.uint64)
     with Workers() as workers:
         topics = TopicProbabilities.from_components(phi.T).gather(batch.words, prior, workers)
-        yield GibbsInference(9, 1), (batch, topics, prior, keys), workers
-
-
-def test_sampled_topics_of_words_have_the_exact_mean(copies):
-    step, given, workers = copies
-    inferred = step.by_cell(*given, workers)
+        keys = np.arange(4000, dtype=np.uint64)
+        inferred = GibbsInference(9, 1).by_cell(batch, topics, prior, keys, workers)
     weights = np.array([normalized(inferred.topic_weights(d)) for d in range(4000)])
     expected = Enumeration(TINY_TOKENS, *TINY[3]).expected_counts()
     assert_within(weights, expected[[0, 3, 4]], 4)  # the first word is that of three tokens

@@ -21,8 +21,6 @@ from sktopic._topics._word_counts import (
     SMALLEST_SCALE,
     WordCounts,
 )
-from sktopic._training import _minibatches, _updates
-from sktopic.lda import StreamingVariationalLDA
 
 N_FEATURES, N_TOPICS = 30, 4
 
@@ -282,22 +280,3 @@ def test_some_topics_are_those_of_all():
 def test_each_given_topic_sums_to_one_whatever_its_size():
     given = np.array([[1.0, 3.0, 0.0], [2e300, 1e300, 1e300]])
     assert_array_equal(check_components_init(given, 3, most=2), [[0.25, 0.75, 0.0], [0.5, 0.25, 0.25]])
-
-
-@pytest.mark.parametrize("words", [[3, 7], []])
-def test_large_statistics_are_copied_only_if_a_first_update_discards_them(words, monkeypatch):
-    """Which a batch without words does not."""
-    copies = []
-
-    def noted(self):
-        copies.append(duplicate(self))
-        return copies[-1]
-
-    for module in (_minibatches, _updates):
-        monkeypatch.setattr(module, "LONG_WORK", 10_000)
-    monkeypatch.setattr(_minibatches, "duplicate", noted)
-    X = np.zeros((1, 5000))
-    X[0, words] = 2.0
-    model = StreamingVariationalLDA(n_components=10, random_state=0).partial_fit(X)
-    assert len(copies) == bool(words)
-    assert set(np.flatnonzero(model._state.words.store.any(axis=1))) == set(words or range(5000))
