@@ -107,10 +107,9 @@ def test_fractional_counts_are_counted_anew(sampler):
 # The law of the whole sampler
 
 
-def log_joint_by_seating(documents, n_topics_size, z, seated, beta, b0, b1, n_features):
+def log_joint_by_seating(document, word, z, seated, beta, b0, b1, n_features):
     """log p(words, topics, tables), one customer after the other; seated (document, topic) -> tables."""
-    total, n_tables = 0.0, np.zeros(n_topics_size)
-    document, word = tokens_of(documents)
+    total, n_tables = 0.0, np.zeros(z.max() + 1)
     for d in np.unique(document):
         n = np.sum(document == d)
         total += gammaln(b1) - gammaln(b1 + n)
@@ -129,15 +128,31 @@ def log_joint_by_seating(documents, n_topics_size, z, seated, beta, b0, b1, n_fe
 
 @every_sampler
 def test_trace_is_the_joint_probability(sampler):
+    """Of later documents, given the words, topics and tables of those before."""
     method, state, call = started(make_model(sampler=sampler, topic_word_prior=0.3), X[:8])
-    for _ in range(3):
+    for _ in range(2):
         state = sweep(method, state, call)
-        document, used = entries_of(call.documents)
-        topic, tables = (call.documents.lists.entries[name][used] for name in ("topic", "tables"))
-        seated = dict(zip(zip(document.tolist(), topic.tolist()), tables.tolist()))
         given = 0.3, state.topic_concentration, state.doc_concentration, 25
-        expected = log_joint_by_seating(call.documents, len(state.ids), call.documents.z, seated, *given)
+        expected = log_joint_by_seating(*seating_of(call.documents), *given)
         assert_allclose(log_joint(state, call), expected, rtol=1e-10)
+    before, later = seating_of(call.documents), method.begin(state, X[8:12])
+    state = sweep(method, method.entered(state, later), later)
+    given = 0.3, state.topic_concentration, state.doc_concentration, 25
+    after = seating_of(later.documents, first=8)
+    both = [np.append(one, other) for one, other in zip(before[:3], after[:3])]
+    expected = log_joint_by_seating(*both, before[3] | after[3], *given)
+    expected -= log_joint_by_seating(*before, *given)
+    assert_allclose(log_joint(state, later), expected, rtol=1e-10)
+
+
+def seating_of(documents, first=0):
+    """Document (counted from the first), word and topic of each token, and tables by document and topic."""
+    document, word = tokens_of(documents)
+    used = np.flatnonzero(documents.used())
+    topic, tables = (documents.lists.entries[name][used] for name in ("topic", "tables"))
+    place = first + np.searchsorted(documents.lists.list_start, used, side="right") - 1
+    seated = dict(zip(zip(place.tolist(), topic.tolist()), tables.tolist()))
+    return first + document, word, documents.z.copy(), seated
 
 
 def integral(n, restaurants, power):
@@ -179,7 +194,7 @@ def enumerated(beta):
         pairs, customers = np.unique(np.column_stack([document, z]), axis=0, return_counts=True)
         for tables in product(*(range(1, n + 1) for n in customers)):
             seated = dict(zip(map(tuple, pairs.tolist()), tables))
-            log_p = log_joint_by_seating(documents, len(z), z, seated, beta, 1.0, 1.0, COUNTS.shape[1])
+            log_p = log_joint_by_seating(document, word, z, seated, beta, 1.0, 1.0, COUNTS.shape[1])
             n_topics, n_tables = z.max() + 1, sum(tables)
             log_p += no_tables + gammaln(1.0 + n_tables)
             known = of_root(n_topics, n_tables), of_documents(n_tables)
@@ -214,12 +229,6 @@ def test_all_that_is_sampled_has_the_posterior_enumerated(sampler):
         b0, b1 = state.topic_concentration, state.doc_concentration
         seen[i] = statistics(call.documents.z, state.tables.sum(), b0, b1)
     assert_within(seen.reshape(50, -1, seen.shape[1]).mean(axis=1), p @ states, 4)
-
-
-def entries_of(documents):
-    """Document and place of each entry in use of the documents' lists."""
-    used = np.flatnonzero(documents.used())
-    return np.searchsorted(documents.lists.list_start, used, side="right") - 1, used
 
 
 # Settings
