@@ -13,6 +13,10 @@ from sktopic.datasets import make_lda_documents
 ETA, ALPHA = 0.07, 0.3
 CORPUS = make_lda_documents(60, n_features=25, n_components=4, mean_length=20, random_state=0)
 X = sp.csr_array(CORPUS.data, dtype=np.float64)
+MORE = sp.csr_array(
+    make_lda_documents(30, components=CORPUS.components, mean_length=20, random_state=1).data,
+    dtype=np.float64,
+)
 BATCHES = [X[:20], X[20:23], X[23:45], X[45:]]
 
 
@@ -47,6 +51,19 @@ def smoothed(counts, smoothing):
 def mean_logs(parameters):
     """E[log p] of each row's Dirichlet."""
     return digamma(parameters) - digamma(parameters.sum(axis=-1, keepdims=True))
+
+
+def watched_sweeps(monkeypatch, method, look):
+    """The list of look(state, call) after every sweep of a sampler's method, filled as a model samples."""
+    seen, original = [], method.swept
+
+    def swept(self, state, call, workers):
+        state = original(self, state, call, workers)
+        seen.append(look(state, call))
+        return state
+
+    monkeypatch.setattr(method, "swept", swept)
+    return seen
 
 
 class Recorder:

@@ -8,20 +8,14 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._documents._matrices import DocumentReader
-from sktopic.datasets import make_lda_documents
 from sktopic.lda import CollapsedGibbsLDA, _shards
 from sktopic.lda._collapsed_method import CollapsedLDA
 from sktopic.lda._shards import Shard, TopicLists, TopicRows
 
-from .conftest import assert_same_state, state
-from .lda_models import CORPUS, Recorder, X, smoothed
+from .lda_models import MORE, Recorder, X, smoothed, watched_sweeps
 from .reference.collapsed_gibbs import posterior
 
 ETA, ALPHA = 0.1, 0.3
-MORE = sp.csr_array(
-    make_lda_documents(30, components=CORPUS.components, mean_length=20, random_state=1).data,
-    dtype=np.float64,
-)
 
 
 def make_model(n_components=4, **params):
@@ -41,20 +35,6 @@ def kept(request, monkeypatch):
     """How documents' topics are kept."""
     monkeypatch.setattr(_shards, "DENSE_TOPICS", 192 if request.param is TopicRows else 0)
     return request.param
-
-
-def watched(monkeypatch, look):
-    """The list of look(state, shards) after every sweep, filled as a model samples."""
-    seen = []
-    original = CollapsedLDA.swept
-
-    def swept(self, state, call, workers):
-        state = original(self, state, call, workers)
-        seen.append(look(state, call.shards))
-        return state
-
-    monkeypatch.setattr(CollapsedLDA, "swept", swept)
-    return seen
 
 
 def documents_of(topics, times):
@@ -82,14 +62,14 @@ def tokens_of(shards):
 def test_counts_are_those_of_the_assignments(kept, monkeypatch, n_shards):
     """After every sweep: whole, of the words and topics of the tokens, and in the documents' lists."""
 
-    def check(state, shards):
-        document, word, topic = tokens_of(shards)
+    def check(state, call):
+        document, word, topic = tokens_of(call.shards)
         counts = np.zeros((25, 4))
         np.add.at(counts, (word, topic), 1)
         assert_array_equal(state.words.store, counts)
         assert_array_equal(state.words.totals, counts.sum(axis=0))
         listed, first = np.zeros((60, 4)), 0
-        for shard in shards:
+        for shard in call.shards:
             assert isinstance(shard.topics, kept) or not len(shard.words)
             where, which, weight = shard.topics.used()
             assert np.all(weight > 0)
@@ -100,7 +80,7 @@ def test_counts_are_those_of_the_assignments(kept, monkeypatch, n_shards):
         assert_array_equal(listed, in_documents)
         return counts.T
 
-    seen = watched(monkeypatch, check)
+    seen = watched_sweeps(monkeypatch, CollapsedLDA, check)
     model = make_model(n_shards=n_shards).fit(X)
     assert len(seen) == 20
     assert_array_equal(model.topic_word_counts_, seen[-1])
@@ -108,10 +88,7 @@ def test_counts_are_those_of_the_assignments(kept, monkeypatch, n_shards):
 
 
 @pytest.mark.usefixtures("kept")
-def test_workers_change_nothing_and_shards_are_part_of_the_result():
-    settings = {"n_shards": 3, "doc_topic_prior": "auto", "topic_word_prior": "auto"}
-    one, other = (make_model(n_jobs=n_jobs, **settings).fit(X).partial_fit(MORE) for n_jobs in (1, 2))
-    assert_same_state(state(other.set_params(n_jobs=1)), state(one))
+def test_shards_are_part_of_the_result():
     counts = [make_model(n_shards=n).fit(X[:3]).topic_word_counts_ for n in (1, 3, 50)]
     assert np.any(counts[0] != counts[1])
     assert_array_equal(counts[1], counts[2])  # as many as documents
@@ -141,8 +118,8 @@ def test_tokens_beside_means_of_draws_round_nothing_in_the_end(monkeypatch, n_sh
     before = model.topic_word_counts_
     assert np.any(before != before.round())
 
-    def counted(state, shards):
-        _, word, topic = tokens_of(shards)
+    def counted(state, call):
+        _, word, topic = tokens_of(call.shards)
         counts = np.zeros_like(before)
         np.add.at(counts, (topic, word), 1)
         assert state.words.store.min() >= 0
@@ -150,7 +127,7 @@ def test_tokens_beside_means_of_draws_round_nothing_in_the_end(monkeypatch, n_sh
         assert_allclose(state.words.totals, state.words.store.sum(axis=0), rtol=1e-12)
         return counts
 
-    seen = watched(monkeypatch, counted)
+    seen = watched_sweeps(monkeypatch, CollapsedLDA, counted)
     model.set_params(n_draws=1, max_iter=50).partial_fit(MORE)
     assert_array_equal(model.topic_word_counts_, before + seen[-1])
     assert_allclose(model._state.words.totals, model._state.words.store.sum(axis=0), rtol=1e-14)
@@ -160,7 +137,7 @@ def test_tokens_beside_means_of_draws_round_nothing_in_the_end(monkeypatch, n_sh
 def test_counts_beside_huge_ones_are_not_below_zero(monkeypatch, most):
     """Shares of huge counts swallow single tokens, which are then taken out of nothing."""
     counts = np.array([[most, 3e-6], [2e-6, most], [most, most], [1e-6, 1e-6]])
-    lowest = watched(monkeypatch, lambda state, shards: state.words.store.min())
+    lowest = watched_sweeps(monkeypatch, CollapsedLDA, lambda state, call: state.words.store.min())
     model = make_model(max_iter=40).fit(counts)
     assert min(lowest) >= 0
     assert_allclose(model.topic_word_counts_.sum(axis=0), counts.sum(axis=0), rtol=1e-12)
@@ -193,7 +170,9 @@ def test_one_shard_samples_the_exact_posterior_given_earlier_counts(monkeypatch)
     alpha = np.array([0.2, 1.3])
     model = make_model(2, doc_topic_prior=alpha, topic_word_prior=0.4, evaluate_every=0, max_iter=5)
     before = model.fit(np.array([[1, 0, 3], [2, 2, 0]])).topic_word_counts_
-    seen = watched(monkeypatch, lambda state, shards: (state.words.store - before.T).tobytes())
+    seen = watched_sweeps(
+        monkeypatch, CollapsedLDA, lambda state, call: (state.words.store - before.T).tobytes()
+    )
     model.set_params(max_iter=15_000).partial_fit(np.array([[2, 1, 0], [0, 1, 1]]))
     # All assignments of the five tokens
     document, word, law = [0, 0, 0, 1, 1], [0, 0, 1, 1, 2], Counter()
@@ -216,7 +195,7 @@ MATRIX = np.where(np.random.default_rng(0).random((4, 25)) < 0.2, 0.7, ETA)
 @pytest.mark.parametrize(("n_shards", "beta"), [(1, ETA), (3, MATRIX)], ids=["one shard", "shards, matrix"])
 def test_log_likelihood_is_the_joint_of_words_and_topics(monkeypatch, n_shards, beta):
     """By urns, token after token; for later documents given the counts of those before."""
-    seen = watched(monkeypatch, lambda state, shards: tokens_of(shards))
+    seen = watched_sweeps(monkeypatch, CollapsedLDA, lambda state, call: tokens_of(call.shards))
     alpha, before = np.array([0.1, 0.2, 0.5, 1.1]), np.zeros((4, 25))
     settings = {"doc_topic_prior": alpha, "topic_word_prior": beta, "n_shards": n_shards, "max_iter": 3}
     model = make_model(**settings)
@@ -239,7 +218,7 @@ def test_log_likelihood_is_evaluated_as_often_as_asked():
 
 def test_log_likelihood_is_with_the_priors_learned_so_far(monkeypatch):
     """Priors that are given may change between calls, too."""
-    seen = watched(monkeypatch, lambda state, shards: tokens_of(shards))
+    seen = watched_sweeps(monkeypatch, CollapsedLDA, lambda state, call: tokens_of(call.shards))
     auto = {"doc_topic_prior": "auto", "topic_word_prior": "auto", "prior_interval": 4}
     model = make_model(max_iter=8, evaluate_every=8, **auto).fit(X)
     expected = log_joint(*seen[-1], model.doc_topic_prior_, np.full((4, 25), model.topic_word_prior_))
@@ -252,57 +231,7 @@ def test_log_likelihood_is_with_the_priors_learned_so_far(monkeypatch):
 # Odd corpora (others: see test_bad_input.py)
 
 
-@pytest.mark.usefixtures("kept")
-@pytest.mark.parametrize("n_shards", [1, 3])
-def test_odd_corpora(n_shards):
-    """With one topic, and with more topics than tokens; real counts are split into tokens and kept whole."""
-    priors = {"doc_topic_prior": "auto", "topic_word_prior": "auto", "prior_interval": 2}
-    for counts in (
-        np.eye(2, 5),
-        np.array([[0, 0, 0], [2, 0, 1], [0, 0, 0]]),
-        np.array([[1e-6, 1e6], [3.0, 0.25]]),
-        X[:20].toarray() * np.random.RandomState(0).gamma(1.0, 30.0, (20, 25)),
-    ):
-        for n_components in (1, 40):
-            model = make_model(n_components, max_iter=6, n_shards=n_shards, **priors)
-            for train in (model.fit, model.partial_fit):
-                train(counts)
-                assert np.isfinite(model.log_likelihood_).all()
-                assert np.isfinite(model.components_).all() and model.components_.min() >= 0
-            found, words = model.topic_word_counts_.sum(axis=0), model._state.words
-            assert_allclose(found, 2 * counts.sum(axis=0), rtol=1e-12, atol=1e-9)
-            assert_allclose(words.totals, words.store.sum(axis=0), rtol=1e-12)
-
-
 # Interrupts (in the midst of sweeps: see test_interrupt.py) and callbacks
-
-
-@pytest.mark.parametrize(("name", "call"), [("begin", 1), ("entered", 1), ("learned", 1), ("learned", 3)])
-def test_an_interrupt_leaves_the_last_complete_sweep_or_nothing(monkeypatch, name, call):
-    """Wherever it strikes: going on leaves neither doubled nor missing tokens."""
-    model, original, calls = make_model(), getattr(CollapsedLDA, name), []
-    before = state(model)
-
-    def interrupted(self, *arguments):
-        result = original(self, *arguments)
-        calls.append(1)
-        if len(calls) == call:
-            raise KeyboardInterrupt
-        return result
-
-    with monkeypatch.context() as patch:
-        patch.setattr(CollapsedLDA, name, interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(X)
-    copies = int(name == "learned")
-    if copies:
-        assert (model.n_iter_, model.n_samples_seen_) == (call, 60)
-        assert_array_equal(model.topic_word_counts_, make_model(max_iter=call).fit(X).topic_word_counts_)
-    else:  # nothing has been set
-        assert_same_state(state(model), before)
-    model.partial_fit(X)
-    assert model.n_samples_seen_ == 60 * (copies + 1)
-    assert_allclose(model.topic_word_counts_.sum(axis=0), (copies + 1) * X.sum(axis=0), rtol=1e-12)
 
 
 def test_callbacks_see_every_sweep_and_can_stop_the_chain():

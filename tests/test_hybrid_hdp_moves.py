@@ -17,13 +17,13 @@ from sktopic._kernels._groups import SweepSettings
 from sktopic._topics._word_counts import WordCounts
 from sktopic._training import _minibatches
 from sktopic.datasets import make_bars
-from sktopic.hdp import HybridHDP, _kept_topics, _split_merge_topics
+from sktopic.hdp import HybridHDP, _kept_topics
 from sktopic.hdp._corpus_chain import CorpusChain
 from sktopic.hdp._hybrid_topics import divided_columns
 from sktopic.hdp._restaurants import SAMPLERS
 from sktopic.hdp._split_merge_topics import MOVE_WORK, SplitMergeTopics
 from sktopic.hdp._window import TopicTokens
-from sktopic.hdp._window_moves import Judge, WindowMoves
+from sktopic.hdp._window_moves import Division, Judge, WindowMoves
 
 from .conftest import all_attributes, assert_same, assert_same_state, state
 
@@ -38,29 +38,15 @@ def make_model(n_components=5, **params):
     return HybridHDP(n_components, split_merge=True, **{"random_state": 0, **settings, **params})
 
 
-# From as many as the prior leads to expect (22 and 5), or from 40. All come to ten with this seed. With other
-# seeds, some find up to three more.
-@pytest.mark.slow
-@pytest.mark.parametrize(("n_components", "topic_concentration"), [(1, 3.0), (40, 3.0), (1, 0.5)])
-def test_there_are_as_many_topics_as_bars_from_any_start(n_components, topic_concentration):
-    params = {"topic_concentration": topic_concentration, "max_iter": 20, "random_state": 2}
-    model = make_model(n_components, **params).fit(bars().data)
-    tokens = np.sort(model.topic_word_counts_.sum(axis=1))
-    assert np.sum(tokens.cumsum() > 0.01 * tokens.sum()) == 10
-    nearest = np.abs(model.components_[:, None] - bars().components).sum(axis=2).min(axis=0)
-    assert nearest.max() < 0.2
-
-
-@pytest.mark.parametrize("max_iter", [7, 9])
-def test_topics_move_after_passes_two_four_eight_and_drop_before_the_last(max_iter):
+@pytest.mark.parametrize(("max_iter", "merged", "split"), [(5, {2, 4}, set()), (11, {2, 4, 8, 10}, {4})])
+def test_topics_move_after_passes_two_four_eight_and_drop_before_the_last(max_iter, merged, split):
     """Before the last pass no topic is split: no pass would be left to settle."""
     X = make_bars(300, doc_length=30, random_state=0).data
     model = make_model(30, max_iter=max_iter).fit(X)
     passes = {kind: set() for kind in ("merge", "split", "drop")}
     for kind, n_samples in model.move_history_[["kind", "n_samples"]].tolist():
         passes[kind].add(n_samples / 300)
-    last = max_iter - 1
-    assert passes == {"merge": {2, 4, last}, "split": {4}, "drop": {last}}
+    assert passes == {"merge": merged, "split": split, "drop": {max_iter - 1}}
 
 
 def test_windows_split_in_all_passes_but_the_last():
@@ -151,18 +137,6 @@ def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
     assert n_looks[-1] > n_looks[0] and len(n_looks) == 4 * 3 + 4
 
 
-def test_threads_and_blocks_do_not_matter_and_training_goes_on_from_a_file(tmp_path):
-    X, more = bars().data[:400], bars().data[400:600]
-    given = [(X, 1), ([X[:90], X[90:]], 2)]
-    models = [make_model(max_iter=3, shuffle=False, n_jobs=n_jobs).fit(some) for some, n_jobs in given]
-    for model in models:
-        assert model._state.window.n_tokens == 0  # topics of tokens are not part of the fitted state
-    models[1].save(tmp_path / "model")
-    one, other = models[0].partial_fit(more), sktopic.load(tmp_path / "model").partial_fit(more)
-    assert_array_equal(one.components_, other.components_)
-    assert_same(one.move_history_, other.move_history_)
-
-
 def test_an_update_that_moves_topics_is_undone(monkeypatch):
     """It is long, so Ctrl-C does not wait; training goes on as if it had not begun."""
     n_updates, moved = [], SplitMergeTopics._moved
@@ -175,27 +149,28 @@ def test_an_update_that_moves_topics_is_undone(monkeypatch):
 
     monkeypatch.setattr(SplitMergeTopics, "_moved", interrupted)
     monkeypatch.setattr(_minibatches, "LONG_WORK", 250 * MOVE_WORK)
-    model = make_model(batch_size=50, total_samples=900)
+    model, X = make_model(batch_size=50, total_samples=900), bars().data[:800]
     with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(bars().data)
+        model.partial_fit(X)
     monkeypatch.undo()
-    expected = make_model(batch_size=50, total_samples=900).partial_fit(bars().data)
-    model.partial_fit(bars().data[50 * n_updates[1] :])
+    expected = make_model(batch_size=50, total_samples=900).partial_fit(X)
+    model.partial_fit(X[50 * n_updates[1] :])
     assert_array_equal(model.components_, expected.components_)
     assert_same(model.move_history_, expected.move_history_)
 
 
 def test_a_visit_that_is_stopped_is_undone(monkeypatch):
     """Where the global step is long, that is: Ctrl-C waits for a short one."""
-    model, states, visit = make_model(), [], CorpusChain.visit
+    model, states, visit, taken = make_model(30, max_iter=8), [], CorpusChain.visit, CorpusChain.take
 
     def visiting(self, *given, **named):
         states.append({name: np.copy(value) for name, value in all_attributes(model).items()})
         return visit(self, *given, **named)
 
     def take(self, visit):
-        if len(states) == 3:
+        if len(states) == 6:  # which has brought no new topics: words change in place
             raise KeyboardInterrupt
+        taken(self, visit)
 
     monkeypatch.setattr(CorpusChain, "visit", visiting)
     monkeypatch.setattr(_kept_topics, "LONG_WORK", 0)
@@ -212,19 +187,16 @@ def test_a_visit_that_is_stopped_is_undone(monkeypatch):
     ("X", "n_components", "params"),
     [
         (csr_array(np.full((12, 1), 3.0)), 6, {"topic_concentration": 2.0}),
-        (bars().data[:120] * 0.5, 6, {"topic_concentration": 2.0}),
         (bars().data[:200] * 0.3, 5, {"early_stopping": True}),
         (bars().data[:20], 2, {"topic_concentration": 1e-9}),  # no topic is born
     ],
-    ids=["one word", "halves", "shares", "none born"],
+    ids=["one word", "shares", "none born"],
 )
-def test_what_fit_ends_with_fits_together(tmp_path, X, n_components, params):
+def test_what_fit_ends_with_fits_together(X, n_components, params):
     """Where the last visits have found no topic, and no column was added, too."""
     model = make_model(n_components, **params).fit(X)
     assert len(model.components_) == model.n_components_
     assert model._state.words.store.min() >= 0.0 and model._state.words.totals.min() >= 0.0
-    model.save(tmp_path / "model")
-    assert_array_equal(sktopic.load(tmp_path / "model").transform(X), model.transform(X))
     total = model.total_samples_
     assert model.partial_fit(X).total_samples_ == total + X.shape[0]
 
@@ -270,7 +242,12 @@ def test_a_document_is_drawn_from_its_conditional_given_all_others():
     others = chain.tables[:2] - np.bincount(own["topic"], own["tables"], 2)
     counts = statistics.store[:, :2].copy()
     counts[[0, 1], chain.z[-2:]] -= 1.0
-    reader, rows, found, n = DocumentReader(X), np.array([2]), Counter(), 6000
+    reader, rows, found, n = (
+        DocumentReader(X),
+        np.array([2]),
+        Counter(),
+        3000,
+    )  # shares off by three hundredths are seen
     for key in range(n):
         visit = chain.visit(reader.batch(rows), rows, statistics, settings, n_sweeps=2, key=key)
         chain.take(visit)
@@ -325,9 +302,9 @@ def test_the_joint_probability_of_a_chain_is_that_of_its_conditionals():
 
 
 def test_streams_give_the_same_as_fit_and_batch_mates_do_not_matter(tmp_path):
-    X, fit = bars().data[:700], make_model(shuffle=False, max_iter=1, total_samples=700)
-    whole = fit.fit(X)
-    part = make_model(shuffle=False, max_iter=1, total_samples=700, n_jobs=2)
+    X, settings = bars().data[:500], {"shuffle": False, "max_iter": 1, "total_samples": 500}
+    whole = make_model(**settings).fit(X)
+    part = make_model(n_jobs=2, **settings)
     part.partial_fit(X[:200]).save(tmp_path / "model")
     loaded = sktopic.load(tmp_path / "model").partial_fit(X[200:400])  # in the middle of a window
     loaded.partial_fit(X[400:])
@@ -336,31 +313,21 @@ def test_streams_give_the_same_as_fit_and_batch_mates_do_not_matter(tmp_path):
     assert_same(loaded.move_history_, whole.move_history_)
 
 
-def test_moves_keep_the_sums_of_what_is_stored(monkeypatch):
-    changes = []
-
-    def sums(state):
-        return state.words.store.sum(axis=1) * state.words.scale, state.root.tables.sum()
-
-    def watched(function):
-        def call(*arguments):
-            after, (state, change) = function(*arguments), arguments[-2:]
-            dropped = function is not divided_columns and (change.into < 0).any()
-            if after.words.n_topics != state.words.n_topics and not dropped:
-                changes.append((sums(state), sums(after)))
-                assert_allclose(after.words.store.sum(axis=0), after.words.totals, rtol=1e-12)
-                assert after.words.store.min() >= 0.0 and after.root.tables.min() >= 0.0
-            return after
-
-        return call
-
-    monkeypatch.setattr(_split_merge_topics, "divided_columns", watched(divided_columns))
-    monkeypatch.setattr(SplitMergeTopics, "edited_columns", watched(SplitMergeTopics.edited_columns))
-    make_model(30).partial_fit(bars().data)
-    assert len(changes) >= 2
-    for before, after in changes:
-        for one, other in zip(before, after):
-            assert_allclose(one, other, rtol=1e-10)
+def test_a_division_keeps_the_sums_of_what_is_stored():
+    state, rng = make_model(30, max_iter=1).fit(bars().data[:100])._state, np.random.default_rng(0)
+    n, topics = state.words.n_topics, np.array([4, 1, 4])
+    division = Division(topics, np.array([0.5, 0.2, 0.3]), 0.4 * rng.random((25, 3)))
+    after = divided_columns(state, division)
+    assert after.words.n_topics == n + 3
+    assert_array_equal(after.ids, [*state.ids, *(state.next_id + np.arange(3))])
+    for found, before, shares in (
+        (after.words.store, state.words.store, division.of_words),
+        (after.root.tables, state.root.tables, division.shares),
+    ):
+        assert_allclose(found[..., n:], before[..., topics] * shares, rtol=1e-12)
+        assert_allclose(found.sum(axis=-1), before.sum(axis=-1), rtol=1e-12)
+        assert found.min() >= 0.0
+    assert_allclose(after.words.totals, after.words.store.sum(axis=0), rtol=1e-12)
 
 
 def test_a_split_is_divided_as_its_tokens_in_the_window_are():
@@ -410,14 +377,14 @@ def test_a_topic_alone_is_judged_by_its_full_likelihood():
 
 
 def test_frozen_topics_are_not_moved_and_edits_begin_a_new_window():
-    model = make_model(20, max_iter=1).fit(bars().data[:500])
+    model = make_model(20, max_iter=1).fit(bars().data[:300])
     assert model._state.window.n_tokens > 0
     model.freeze_topics([0, 1])
     frozen, identities = model.components_[:2].copy(), model.topic_ids_[:2].copy()
     model.merge_topics([[2, 3]])
     assert model._state.window.n_tokens == 0
     n_before = len(model.move_history_)
-    model.partial_fit(bars().data)
+    model.partial_fit(bars().data[:500])
     assert len(model.move_history_) > n_before
     rows = [list(model.topic_ids_).index(identity) for identity in identities]
     assert_array_equal(model.components_[rows], frozen)
@@ -460,8 +427,8 @@ def test_options_without_moves_are_refused():
 
 
 def test_moves_can_be_switched_off_where_the_number_of_topics_is_the_same():
-    model = make_model(20, max_iter=1).fit(bars().data[:400])
+    model = make_model(20, max_iter=1).fit(bars().data[:200])
     model.set_params(split_merge=False, n_components=model._state.words.n_topics)
     moves = model.move_history_.copy()
-    model.partial_fit(bars().data[:400])
+    model.partial_fit(bars().data[:200])
     assert_same(model.move_history_, moves)

@@ -8,7 +8,6 @@ from scipy.special import psi
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic._inference import GibbsInference, _gibbs
-from sktopic._kernels.random._dirichlet_draws import draw_dirichlets
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic.hdp import OnlineVariationalHDP
@@ -94,34 +93,19 @@ def test_topics_of_words_are_those_of_atoms():
 # Tiny documents, against the sum over all topics of their tokens
 
 
-@pytest.fixture(params=["dense", "sparse"])
-def copies(request, monkeypatch):
-    """Gibbs inference of 4000 documents of the same words, each with a stream of its own."""
-    if request.param == "sparse":
-        monkeypatch.setattr(_gibbs, "DENSE_TOPICS", 0)
+@pytest.mark.parametrize("dense_topics", [_gibbs.DENSE_TOPICS, 0], ids=["dense", "sparse"])
+def test_sampled_topics_of_words_have_the_exact_mean(dense_topics, monkeypatch):
+    """Of 4000 documents of the same words, each with a stream of its own."""
+    monkeypatch.setattr(_gibbs, "DENSE_TOPICS", dense_topics)
     phi, prior = TINY[3]
     batch = DocumentReader(sp.csr_array([TINY_COUNTS] * 4000)).batch(np.arange(4000))
-    keys = np.arange(4000, dtype=np.uint64)
     with Workers() as workers:
         topics = TopicProbabilities.from_components(phi.T).gather(batch.words, prior, workers)
-        yield GibbsInference(9, 1), (batch, topics, prior, keys), workers
-
-
-def test_sampled_topics_of_words_have_the_exact_mean(copies):
-    step, given, workers = copies
-    inferred = step.by_cell(*given, workers)
+        keys = np.arange(4000, dtype=np.uint64)
+        inferred = GibbsInference(9, 1).by_cell(batch, topics, prior, keys, workers)
     weights = np.array([normalized(inferred.topic_weights(d)) for d in range(4000)])
     expected = Enumeration(TINY_TOKENS, *TINY[3]).expected_counts()
     assert_within(weights, expected[[0, 3, 4]], 4)  # the first word is that of three tokens
-
-
-def test_draws_have_the_exact_moments(copies):
-    step, given, workers = copies
-    theta, exact = np.empty((4000, 3)), Enumeration(TINY_TOKENS, *TINY[3])
-    for i, parameters in enumerate(step.posteriors(*given, 3, workers)):
-        draw_dirichlets(parameters, given[3] + np.uint64((i + 1) << 32), theta)
-        assert_within(theta, exact.mean_theta(), 4)
-        assert_within(theta[:, :, None] * theta[:, None, :], exact.second_moments(), 4)
 
 
 def test_draws_of_a_chain_have_the_exact_moments():
@@ -138,8 +122,8 @@ def test_draws_of_a_chain_have_the_exact_moments():
 @each(defaults(lambda estimator: has_posterior(estimator) and not is_sampled(estimator)))
 def test_draws_have_the_moments_of_the_dirichlet_of_the_document(estimator):
     model = fitted(estimator)
-    theta, mean = model.sample_proportions(X[:5], 4000), model.transform(X[:5])
-    total = (model.doc_topic_prior_.sum() + X[:5].sum(axis=1))[:, None]
+    theta, mean = model.sample_proportions(X[:3], 4000), model.transform(X[:3])
+    total = (model.doc_topic_prior_.sum() + X[:3].sum(axis=1))[:, None]
     for draws, its_mean, its_total in zip(theta, mean, total):
         assert_within(draws, its_mean, 4)
         if not is_filter(model):  # which count tokens of doubtful topics for less
@@ -152,11 +136,11 @@ def test_draws_have_the_moments_of_the_dirichlet_of_the_document(estimator):
 @every_class
 def test_answers_depend_on_the_document_alone(estimator):
     model, order = fitted(estimator), np.random.default_rng(0).permutation(X.shape[0])
-    rows = [X[[i]] for i in range(X.shape[0])]
+    rows, few = [X[[i]] for i in range(8)], X[:8].nnz
     topics, probabilities = model.word_topics(X)
     alone = [model.word_topics(row) for row in rows]
-    assert_array_equal(topics, np.concatenate([one for one, _ in alone]))
-    assert_array_equal(probabilities, np.concatenate([one for _, one in alone]))
+    assert_array_equal(topics[:few], np.concatenate([one for one, _ in alone]))
+    assert_array_equal(probabilities[:few], np.concatenate([one for _, one in alone]))
     threaded = new(estimator, n_jobs=2)
     vars(threaded).update({**vars(model), "n_jobs": 2})
     assert_array_equal(threaded.word_topics(X)[1], probabilities)
@@ -167,7 +151,7 @@ def test_answers_depend_on_the_document_alone(estimator):
     if has_posterior(estimator):
         theta = model.sample_proportions(X, 3)
         assert_allclose(theta.sum(axis=2), 1.0, rtol=1e-12)
-        assert_array_equal(theta, np.concatenate([model.sample_proportions(row, 3) for row in rows]))
+        assert_array_equal(theta[:8], np.concatenate([model.sample_proportions(row, 3) for row in rows]))
         assert_array_equal(theta[order], threaded.sample_proportions(X[order], 3))
         assert_array_equal(theta[:, :2], model.sample_proportions(X, 2))
 
@@ -182,7 +166,10 @@ def test_answers_depend_neither_on_groups_nor_on_which_cells_are_together(monkey
     assert_array_equal(model.sample_proportions(many, 1)[-1], model.sample_proportions(many[[-1]], 1)[0])
 
 
-@pytest.mark.parametrize("container", SPARSE)
+@pytest.mark.parametrize(
+    "container",
+    ["unsorted longer arrays", "explicit zeros", "unsorted duplicates", "longer arrays of csc", "coo_array"],
+)
 def test_topics_are_in_the_order_of_the_entries(container):
     model = fitted(FIRST)
     given = SPARSE[container](X)
@@ -211,7 +198,7 @@ def test_more_topics_than_there_are_give_all_and_documents_without_words_none():
     assert model.word_topics(nothing, 2)[0].shape == (0, 2)
     stored_zero = sp.csr_array((np.zeros(1), [2], [0, 1]), shape=(1, X.shape[1]))
     assert_array_equal(model.word_topics(stored_zero, 2)[0], [[-1, -1]])
-    assert_within(model.sample_proportions(X[[EMPTY]], 4000)[0], model.transform(X[[EMPTY]])[0], 4)
+    assert_within(model.sample_proportions(X[[EMPTY]], 500)[0], model.transform(X[[EMPTY]])[0], 4)
 
 
 @each(defaults(lambda estimator: not has_posterior(estimator)))

@@ -8,9 +8,7 @@ from numpy.testing import assert_allclose
 from sktopic._inference import DenseCounts
 from sktopic._kernels.lda._langevin import normals
 from sktopic._kernels.random._rng import combine_keys
-from sktopic._training import _minibatches
 from sktopic._training._minibatches import FIT_KEY
-from sktopic.datasets import make_lda_documents
 from sktopic.lda import LangevinLDA
 from sktopic.lda._langevin import NOISE_KEY
 from sktopic.lda._minibatch_method import MinibatchLDA
@@ -72,25 +70,6 @@ def test_each_update_is_the_step_of_the_paper_with_its_size(recorded, n_componen
         assert_allclose(chain_state(model), expected, rtol=1e-9, atol=1e-12)
         assert_allclose(model.components_, (expected / expected.sum(axis=0)).T, rtol=1e-9, atol=1e-12)
     assert model.n_batch_iter_ == 6
-
-
-def test_batches_beyond_one_group_make_the_same_step(monkeypatch):
-    """A batch counted group by group, to rounding of float32 counts."""
-    counts = make_lda_documents(1500, n_features=25, n_components=4, mean_length=6, random_state=0).data
-    whole = make_model(batch_size=1500, max_iter=2).fit(counts)
-    monkeypatch.setattr(_minibatches, "GROUP_SIZE", 300)
-    grouped = make_model(batch_size=1500, max_iter=2).fit(counts)
-    assert_allclose(grouped.components_, whole.components_, rtol=1e-6)
-
-
-@pytest.mark.parametrize("learning_rate", [1e-6, 1.0, 1e3])
-def test_state_stays_finite_and_positive(learning_rate):
-    """With steps that do not become smaller."""
-    settings = {"learning_decay": 0.0, "learning_offset": 0.0, "max_iter": 30}
-    model = make_model(learning_rate=learning_rate, **settings).fit(X)
-    theta = chain_state(model)
-    assert np.isfinite(theta).all() and theta.min() > 0
-    assert np.isfinite(model.score(X))
 
 
 def test_chain_starts_around_the_mean_of_its_prior():

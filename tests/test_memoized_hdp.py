@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-import sktopic
 from sktopic._documents._matrices import DocumentReader, as_documents
 from sktopic._runtime._parallel import Workers
 from sktopic.datasets import make_bars, make_lda_documents
@@ -103,21 +102,17 @@ def test_bound_of_summaries_is_that_of_all_documents(monkeypatch, cells_of, weig
 
 @pytest.mark.parametrize("start", ["cold", "warm", "better"])
 def test_bound_never_falls_without_moves(start):
-    history = make_model(split_merge=False, document_start=start, max_iter=25).fit(X).training_history_
-    assert len(history) == 25
+    history = make_model(split_merge=False, document_start=start, max_iter=12).fit(X).training_history_
+    assert len(history) == 12
     assert np.diff(history["elbo"]).min() >= -1e-10 * abs(history["elbo"][-1])
     assert history["elbo"][-1] > history["elbo"][0] + 10
-    assert_array_equal(history["n_samples"], 60 * np.arange(1, 26))
+    assert_array_equal(history["n_samples"], 60 * np.arange(1, 13))
     for name in ("doc_concentration", "topic_word_prior"):  # few passes move the third by less than 1e-7
         assert len(set(history[name].tolist())) > 1
 
 
-@pytest.mark.slow
 def test_gains_and_history_of_moves_are_those_of_the_bound(monkeypatch):
-    """Gains of what is decided are what the bound of all summaries says before and after.
-
-    Threads do not matter.
-    """
+    """Gains of what is decided are what the bound of all summaries says before and after."""
     compared = []
     original = MemoizedCorpus.move
 
@@ -130,9 +125,7 @@ def test_gains_and_history_of_moves_are_those_of_the_bound(monkeypatch):
         return made
 
     monkeypatch.setattr(MemoizedCorpus, "move", move)
-    model, other = (make_model(12, max_iter=12, batch_size=100, n_jobs=n).fit(BARS.data) for n in (1, 3))
-    assert_array_equal(model.components_, other.components_)
-    assert_array_equal(model.move_history_, other.move_history_)
+    model = make_model(12, max_iter=12, batch_size=100).fit(BARS.data)
     moves, passes = model.move_history_, model.training_history_
     assert {"merge", "split"} <= set(moves["kind"].tolist())
     changes, gains = np.array(compared).T
@@ -155,8 +148,10 @@ def test_sums_of_batches_follow_edits_of_topics():
     assert_allclose(model.topic_word_counts_, left)
     by_topic = np.bincount(model._state.summaries.topic, model._state.summaries.tokens)
     assert_allclose(by_topic, left.sum(axis=1))
-    model.partial_fit(X[:20])
-    assert_allclose(model.topic_word_counts_.sum(), left.sum() + X[:20].sum())
+    model.partial_fit(X[:30])  # as two batches beside those before
+    assert_allclose(model.topic_word_counts_.sum(), left.sum() + X[:30].sum())
+    assert model.total_samples_ == 90
+    assert_array_equal(model._state.summaries.bounds[:, 2], [0, 20, 40, 60, 80, 90])  # documents
 
 
 @pytest.fixture
@@ -254,30 +249,6 @@ def test_limits_of_a_merge_hold(corpus_and_phi):
         least, most = sizes.gains(*merge.topics)
         assert least <= merge.gain + 1e-9
         assert merge.gain <= most
-
-
-@pytest.mark.slow
-def test_number_of_bars_is_found_from_any_start():
-    """And a bound that is within 0.1 % of the one that training reaches from the topics of the bars."""
-    given = {"batch_size": 100, "split_merge": False, "components_init": BARS.components}
-    best = make_model(10, max_iter=20, **given).fit(BARS.data).training_history_["elbo"][-1]
-    for start in (2, 25):
-        model = make_model(start, max_iter=20, batch_size=100).fit(BARS.data)
-        assert model.n_components_ == 10
-        assert model.training_history_["elbo"][-1] > best * 1.001
-
-
-def test_batches_are_added_and_a_loaded_model_goes_on(tmp_path):
-    model = make_model(max_iter=3).fit(X[:40])
-    model.save(tmp_path / "model.sktopic")
-    loaded = sktopic.load(tmp_path / "model.sktopic")
-    for one in (model, loaded):
-        one.partial_fit(X[40:])
-        assert one.total_samples_ == 60
-        assert len(one._state.summaries.bounds) == 4
-        assert one.topic_word_counts_.sum() == pytest.approx(X.sum())
-    assert_array_equal(model.components_, loaded.components_)
-    assert_array_equal(model.training_history_, loaded.training_history_)
 
 
 @pytest.mark.parametrize("damage", ["topic", "word", "document_topic", "lengths", "bounds", "entropy"])

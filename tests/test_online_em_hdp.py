@@ -14,11 +14,9 @@ from sktopic._kernels.random._rng import combine_keys, position_keys, uniforms
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import PRIOR_INERTIA
 from sktopic._topics._word_counts import N_PARTS, WordCounts, no_average
-from sktopic._training import _minibatches
 from sktopic.datasets import make_lda_documents
 from sktopic.hdp import OnlineEMHDP, _online_em_method
 from sktopic.hdp._online_em_method import GrowingOnlineEM, GrowingPrior
-from tests.kernels.tools import assert_within, for_each_seed
 from tests.reference import online_em_hdp as reference
 
 from .conftest import next_update
@@ -88,29 +86,6 @@ def birth_key(state):
     return combine_keys(state.seed, _online_em_method.BIRTH_KEY, state.n_updates)
 
 
-@pytest.mark.law
-@for_each_seed
-def test_two_tokens_have_the_joint_law_in_print(seed):
-    """Enumerated: expected tokens of the second word in each topic."""
-    model = make_model(doc_concentration=3.0, doc_burn_in=20, max_births=1).fit(X)
-    dense = np.zeros((1, 25))
-    dense[0, [2, 7]] = 1
-    phi, alpha = read(model), alpha_of(model)
-    prior = np.append(alpha, 3.0 - alpha.sum())
-    rows = np.vstack([phi, np.full(25, 1 / 25)])
-    joint = np.outer(prior * rows[:, 2], prior * rows[:, 7]) + np.diag(prior * rows[:, 2] * rows[:, 7])
-    joint /= joint.sum()
-    n = 4000
-    dense = np.repeat(dense, n, axis=0)
-    # Word by word the conditional probabilities are counted: their mean is the marginal law.
-    sums = []
-    for part in np.array_split(np.arange(n), 50):
-        counts, added = counts_of(model, dense[part], seed * 1000 + int(part[0]) + 1)
-        sums.append(added[[2, 7]] / len(part))
-    assert_within(np.array(sums), np.array([joint.sum(axis=1), joint.sum(axis=0)]), 4.5)
-    assert np.any(counts.drawn_topics() == len(alpha))
-
-
 # Updates
 
 
@@ -176,6 +151,9 @@ def births(model, monkeypatch):
         shares = reference.shares(left, uniforms(birth_key(state), state.n_spare), state.topic_concentration)
         after = original(state, topics, words, update)
         seen.append((before.alpha, after.proportions.alpha, left, places, shares[places]))
+        alpha = after.proportions.alpha
+        expected = digamma(alpha[n:]) - digamma(alpha.sum())  # which leave alpha as it is
+        assert_allclose(after.proportions.log_theta[n:], expected, rtol=1e-12)
         if after.n_born > n:
             assert_array_equal(after.words.store[:, n : after.n_born], columns)
         assert not np.any(after.words.store[:, after.n_born :])  # those to come have nothing
@@ -187,9 +165,10 @@ def births(model, monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("max_births", [0, 1, 4, None])
-@pytest.mark.parametrize("gamma", [0.5, 5.0])
-@pytest.mark.parametrize("tokens", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("max_births", "gamma", "tokens"),
+    [(0, 5.0, 0.0), (1, 0.5, 0.0), (1, 5.0, 1.0), (4, 5.0, 0.0), (None, 0.5, 1.0), (None, 5.0, 0.0)],
+)
 def test_a_topic_is_born_when_tokens_are_drawn_to_it(monkeypatch, gamma, max_births, tokens):
     settings = {"topic_concentration": gamma, "max_births": max_births, "min_birth_tokens": tokens}
     model = make_model(batch_size=3, **settings)
@@ -228,18 +207,3 @@ def test_max_births_may_change_in_a_stream():
     assert n > 2
     model.set_params(max_births=0).partial_fit(X)
     assert len(alpha_of(model)) == n == model._state.words.n_topics
-
-
-def test_an_update_copies_statistics_only_for_births(monkeypatch):
-    """However many words they are of: it changes rows of its own words. With births, the rest is copied once;
-    a failure before is undone word by word (see test_interrupt.py)."""
-    wide = sp.csr_array((X.data, X.indices, X.indptr), shape=(len(X.indptr) - 1, 10_000))
-    # New topics have next to nothing, so that no token is drawn to one.
-    model = make_model(topic_concentration=1e-12).partial_fit(wide)
-    growing = make_model(topic_concentration=5.0, min_birth_tokens=0.0).partial_fit(X)
-    before, n_topics = model._state.words.store, alpha_of(growing).size
-    monkeypatch.setattr(_minibatches, "LONG_WORK", before.size)
-    assert model.partial_fit(wide)._state.words.store is before
-    monkeypatch.setattr(_minibatches, "LONG_WORK", 0)
-    monkeypatch.delattr(_minibatches, "duplicate")
-    assert alpha_of(growing.partial_fit(X)).size > n_topics

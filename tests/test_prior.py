@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
-from sktopic._inference import DenseCounts, GibbsStep, VariationalStep
+from sktopic._inference import GibbsStep, VariationalStep
 from sktopic._kernels.random._rng import position_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import DocPrior, PriorStatistics, bounded_step, learned_topic_word_prior
@@ -120,16 +120,6 @@ def test_sampled_statistics_are_those_of_the_assignments(drawn, workers):
     assert_same_statistics(PriorStatistics(**mean), together, rtol=1e-9)
 
 
-def test_groups_of_documents_tell_what_the_whole_tells(workers):
-    case = Batch(workers)
-    whole = case.infer(VariationalStep(5, 0.0)).prior_statistics()
-    dense = DenseCounts(20, 4, True)
-    for rows in (np.arange(6), np.arange(6, 7), np.arange(7, 15)):
-        group = case.infer(VariationalStep(5, 0.0), rows)
-        dense.include(group, group.batch.words, workers)
-    assert_same_statistics(whole, dense.prior_statistics())
-
-
 def test_documents_without_words_tell_nothing(workers):
     for step in (VariationalStep(5, 0.0), GibbsStep(1, 1)):
         statistics = Batch(workers).infer(step, np.array([0, 6])).prior_statistics()
@@ -146,22 +136,6 @@ def repeat(learner, statistics, prior, n=200, n_documents=1000.0):
         given = statistics(prior) if callable(statistics) else statistics
         averages, prior = learner.update(averages, prior, given, 1.0, n_documents)
     return prior
-
-
-@every_kind
-@every_prior
-def test_full_steps_of_newton_reach_the_fixed_point(alpha, kind):
-    rng = np.random.default_rng(1)
-    mean_log_theta = mean_logs(alpha) - rng.gamma(1.0, 0.02, len(alpha))  # of no Dirichlet exactly
-    start, statistics = np.full(len(alpha), 0.5), telling(mean_log_theta)
-    by_newton = repeat(DocPrior(kind, "gradient"), statistics, start, 60)
-    by_fixed_point = repeat(DocPrior(kind, "fixed-point"), statistics, start, 3000)
-    assert_allclose(by_newton, by_fixed_point, rtol=1e-3 if kind == "auto-symmetric" else 1e-5)
-    fitted = mean_logs(by_newton)
-    if kind == "auto-symmetric":  # where iterations of the fixed point end at 1e-4, Newton goes on
-        assert_allclose(fitted.mean(), mean_log_theta.mean(), rtol=1e-10)
-    else:
-        assert_allclose(fitted, mean_log_theta, rtol=1e-9)
 
 
 def test_steps_are_held_between_half_and_twice_the_value():
@@ -229,18 +203,6 @@ def test_prior_of_one_topic_stays_as_it_is(rule, kind):
 
 
 # The shares
-
-
-@pytest.mark.parametrize("truth", [[0.2, 0.7, 1.5], [0.4] * 5, [3.0, 0.3]], ids=str)
-def test_shares_rest_where_the_likelihood_is_highest_among_priors_of_their_sum(truth, monkeypatch):
-    """At the maximum of the Dirichlet-multinomial likelihood, when no topic is given a least share."""
-    monkeypatch.setattr("sktopic._topics._prior.LEAST_SHARE", 0.0)
-    n, total = documents_with_topics(truth, 80), 1.7
-    start = np.full(len(truth), total / len(truth))
-    learned = repeat(DocPrior("auto", "shares"), lambda prior: statistics_of(n, prior), start, 3000)
-    assert_allclose(learned.sum(), total, rtol=1e-10)
-    gradient = (digamma(learned + n) - digamma(learned)).sum(axis=0)  # equal for all: none would gain by more
-    assert_allclose(gradient, gradient.mean(), rtol=1e-9)
 
 
 def test_no_share_is_lost_and_nothing_but_the_sum_is_kept_without_documents():

@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic.datasets import make_lda_documents
 from sktopic.lda import StreamingGibbsLDA
 
 from .lda_models import BATCHES, ETA, X, new, smoothed
-from .reference.enumeration import Enumeration
 
 
 def make_model(n_components=4, **params):
@@ -30,32 +27,14 @@ def test_counts_are_one_topic_a_token_and_fade_in_a_geometric_series(decay):
         before = counts
 
 
-def test_several_passes_and_groups_count_each_document_as_often():
+def test_several_passes_count_each_document_as_often():
     model = make_model(max_iter=3, batch_size=7).fit(X)
     assert_array_equal(model.topic_word_counts_.sum(axis=0), 3 * X.sum(axis=0))
-    many = sp.csr_array(sp.vstack([X] * 20))
-    model = make_model(batch_size=1200).fit(many)
-    assert_array_equal(model.topic_word_counts_.sum(axis=0), 20 * X.sum(axis=0))
 
 
-def test_fading_for_a_thousand_updates_leaves_no_trace_of_rounding():
+def test_fading_for_hundreds_of_updates_leaves_no_trace_of_rounding():
     """The scale of the counts falls below any float, and they stay what they are."""
-    model = make_model(decay=0.3, batch_size=1, max_iter=20).fit(X)
-    assert model.n_batch_iter_ == 1200
-    lengths = np.tile(X.sum(axis=1), 20)
-    assert model.topic_word_counts_.sum() == pytest.approx(lengths @ 0.3 ** np.arange(1199, -1, -1), rel=1e-9)
-
-
-def test_draws_are_from_the_posterior_given_the_topics(independent_copies):
-    """The mean draw of 4000 copies of documents, against all assignments enumerated; five standard errors."""
-    n_copies, alpha = 4000, np.array([0.05, 0.4, 1.5])
-    first = make_lda_documents(50, n_features=5, n_components=3, mean_length=4, random_state=0).data
-    for words in ([0, 0, 1, 2], [3, 3, 3], [0, 4, 4, 2, 1]):
-        model = make_model(3, doc_topic_prior=alpha, doc_burn_in=30, batch_size=n_copies).partial_fit(first)
-        before, phi = model.topic_word_counts_, model.components_
-        model.partial_fit(np.tile(np.bincount(words, minlength=5), (n_copies, 1)))
-        expected = np.zeros((5, 3))
-        np.add.at(expected, words, Enumeration(words, phi.T, alpha).expected_counts())
-        tokens = np.maximum(np.bincount(words, minlength=5), 1)
-        errors = np.abs((model.topic_word_counts_ - before) / n_copies - expected.T) / tokens
-        assert errors.max() < 5 * 0.5 / np.sqrt(n_copies)
+    model = make_model(decay=0.3, batch_size=1, max_iter=12).fit(X)
+    assert model.n_batch_iter_ == 720
+    lengths = np.tile(X.sum(axis=1), 12)
+    assert model.topic_word_counts_.sum() == pytest.approx(lengths @ 0.3 ** np.arange(719, -1, -1), rel=1e-9)

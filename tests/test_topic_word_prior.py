@@ -1,6 +1,5 @@
 """Matrices of Dirichlet parameters as topic_word_prior, and those that seed_prior makes."""
 
-import pickle
 import re
 
 import numpy as np
@@ -65,11 +64,8 @@ def test_a_constant_matrix_is_the_number_bit_for_bit(cls):
     [
         *(cls(**QUICK) for cls in SEEDABLE),
         OnlineEMLDA(inference="variational", boost=True, **QUICK),
-        OnlineEMLDA(boost=True, doc_topic_prior="auto", **QUICK),
         OnlineEMLDA(average=True, **QUICK),
-        OnlineVariationalLDA(learning_method="batch", doc_topic_prior="auto", **QUICK),
         CollapsedGibbsLDA(n_shards=2, doc_topic_prior="auto", **QUICK),
-        CollapsedGibbsLDA(n_components=200, max_iter=1, random_state=0),  # lists instead of rows
     ],
     ids=lambda model: re.sub(r"\s+", " ", str(model)),
 )
@@ -131,17 +127,9 @@ def test_training_goes_on_with_another_matrix_or_number(cls, tmp_path):
     model = cls(topic_word_prior=sparse, **QUICK).fit(X)
     assert model.topic_word_prior_ == cls(**QUICK).fit(X).topic_word_prior_
     assert_array_equal(entries_of(model).values, sparse.data)
-    copies = (
-        clone(model).fit(X),
-        pickle.loads(pickle.dumps(model)),
-        saved_and_loaded(model, tmp_path / "model.zip"),
-    )
-    for copy in copies:
-        assert_array_equal(
-            copy.partial_fit(X[:9]).components_,
-            pickle.loads(pickle.dumps(model)).partial_fit(X[:9]).components_,
-        )
-    assert type(copies[2].topic_word_prior) is sp.csc_matrix
+    loaded = saved_and_loaded(model, tmp_path / "model.zip").partial_fit(X[:9])
+    assert_array_equal(model.partial_fit(X[:9]).components_, loaded.components_)
+    assert type(loaded.topic_word_prior) is sp.csc_matrix
     model.set_params(topic_word_prior=0.2).partial_fit(X[:9])
     assert model.topic_word_prior_ == 0.2 and entries_of(model) is None
     model.set_params(topic_word_prior=MATRIX).partial_fit(X[:9])
@@ -278,19 +266,6 @@ def test_what_is_wrong_with_seeds_is_said(changes, error, message):
     given = {"groups": {"a": ["w1"]}, "feature_names": WORDS, "n_components": 4, **changes}
     with pytest.raises(error, match=message):
         seed_prior(given.pop("groups"), given.pop("feature_names"), given.pop("n_components"), **given)
-
-
-@for_each_class
-def test_seeds_stay_in_their_topics(cls):
-    """Three words of each row of a picture; the topics of the rows are the first five."""
-    bars, rows = make_bars(400, random_state=0), np.arange(25).reshape(5, 5)
-    prior = seed_prior(
-        {f"row {i}": row[:3].tolist() for i, row in enumerate(rows)}, range(25), 10, weight=100.0
-    )
-    given = {"max_iter": 40 if cls is CollapsedGibbsLDA else 5, "random_state": 1, "n_components": 10}
-    model = cls(topic_word_prior=prior, **given).fit(bars.data)
-    top = np.argsort(-model.components_[:5], axis=1)[:, :5]
-    assert all(set(row[:3]) <= set(words) for row, words in zip(rows, top))
 
 
 def test_topics_lean_towards_their_priors_but_for_those_given():
