@@ -236,6 +236,14 @@ def fitted_state(model):
     return {name: value for name, value in all_attributes(model).items() if name not in parameters}
 
 
+def outcome(function, *arguments):
+    """The result, and the exception instead of it if there is one."""
+    try:
+        return function(*arguments), None
+    except Exception as error:
+        return None, error
+
+
 def press_ctrl_c():
     """From whatever thread: the main thread has it when this returns."""
     if os.name == "nt":  # where no thread can be chosen

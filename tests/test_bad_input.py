@@ -18,8 +18,7 @@ from sktopic.lda import LangevinLDA, OnlineEMLDA
 from sktopic.metrics import document_completion, left_to_right, perplexity, relative_score
 from sktopic.moment_matching import TriangularDirichletLDA
 
-from .conftest import assert_same_state, fingerprint, state
-from .hostile.tools import outcome
+from .conftest import assert_same_state, fingerprint, outcome, state
 from .registry import (
     INF,
     NAN,

@@ -21,10 +21,10 @@ from sktopic._estimators._fitted_state import declared_arrays, optional_names
 from sktopic._runtime._compat import CallbackSupportMixin
 from sktopic.datasets import open_corpus, save_corpus
 from sktopic.metrics import coherence, document_completion
-from tests.conftest import fitted_state, set_attribute
+from tests.conftest import fitted_state, outcome, set_attribute
 
 from .parameters import values_of
-from .tools import MODELS, check_answers, check_each, corpus, differences, new, outcome, share, some
+from .tools import MODELS, check_answers, check_each, corpus, differences, new, share, some
 
 X = sp.csr_array(corpus(100, 30))
 LATER = sp.csr_array(corpus(40, 30, seed=1))

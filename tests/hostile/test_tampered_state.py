@@ -15,9 +15,9 @@ import scipy.sparse as sp
 
 from sktopic.distributed import local_update, merge_updates, start_model
 from sktopic.inspection import name_topics
-from tests.conftest import all_attributes, delete_attribute, fitted_state, set_attribute
+from tests.conftest import all_attributes, delete_attribute, fitted_state, outcome, set_attribute
 
-from .tools import MODELS, VARIANTS, check_each, check_resources, corpus, guarded, new, outcome, share, some
+from .tools import MODELS, VARIANTS, check_each, check_resources, corpus, guarded, new, share, some
 
 X = corpus()
 HUGE = 2**62

@@ -33,9 +33,9 @@ from sktopic.dask import DaskTopicModel
 from sktopic.datasets import _uci, fetch_bag_of_words, open_corpus, save_corpus
 from sktopic.inspection import explore
 from sktopic.model_selection import topic_number_curve
-from tests.conftest import fingerprint, fitted_state
+from tests.conftest import fingerprint, fitted_state, outcome
 
-from .tools import Child, check_each, corpus, in_child, new, outcome, share, some
+from .tools import Child, check_each, corpus, in_child, new, share, some
 
 X = corpus(300, 60)
 PACKAGE = pathlib.Path(sktopic.__file__).parent

@@ -87,14 +87,6 @@ def at_most(more):
         resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
-def outcome(function, *arguments):
-    """The result, and the exception instead of it if there is one."""
-    try:
-        return function(*arguments), None
-    except Exception as error:
-        return None, error
-
-
 # Fitted state
 
 
