@@ -81,9 +81,9 @@ def save_corpus(
     """Write counts to a folder, block by block, and return them as a corpus.
 
     The folder appears when it is complete. Only one block at a time is in memory. Integer counts are stored
-    in the smallest of uint8, uint16 and uint32 that holds all of them. Fractions are stored in float32 if X
-    is float32 and no block without fractions has a count above 65535. Other fractions, and counts of 2**32
-    and more, are stored in float64.
+    in the smallest of uint8, uint16 and uint32 that holds all of them. Fractions of a float32 X are stored
+    in float32, unless a block of integers has a count above 65535. Other fractions, and counts of 2**32 and
+    more, are stored in float64.
 
     Read more on the guide page "Train on data larger than memory".
 

@@ -205,8 +205,9 @@ def iter_uci(docword: File) -> Iterator[Counts]:
     Raises
     ------
     ValueError
-        If the file violates the format, is not sorted, or has too large a document number. Also if it exceeds
-        a limit of `read_uci` other than that for NNZ. The message names the file and, if known, the line.
+        If the file violates the format, is not sorted, or has too large a document number. Also if the file
+        exceeds a limit of `read_uci` (except 2**31 - 1 entries). The message names the file and, if known,
+        the line.
 
     See Also
     --------

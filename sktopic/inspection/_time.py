@@ -101,9 +101,9 @@ def topics_over_time(
       cover variation between documents; topics and proportions are treated as known.
     - With few documents, intervals are too short if a topic fills some documents and is absent from the
       others. Simulations used 30 documents of unequal lengths. With symmetric Dirichlet proportions,
-      intervals of level 0.95 contained the true share in 91 to 95 of 100 cases. Nearly all tokens of
-      one topic with mean proportion 0.02 were in 2% of all simulated documents. Intervals contained its share
-      in 70 to 77 cases.
+      intervals of level 0.95 contained the true share in 91 to 95 of 100 cases. In another setting,
+      a topic with mean proportion 0.02 had nearly all its tokens in 2% of the simulated documents. Intervals
+      contained its share in 70 to 77 of 100 cases.
     - In short documents, the prior pulls proportions toward its mean. The shares of periods with short
       documents are pulled toward the same mean.
 

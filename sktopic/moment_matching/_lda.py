@@ -85,8 +85,8 @@ class MomentMatchingLDA(FilterEstimator):
     A token costs n_components operations, regardless of the number of words. Memory: 8 bytes times n_features
     * n_components, and with ``shuffle='corpus'`` 8 bytes times n_components for each document of a call.
 
-    The initial topics are uniform times noise between 0.5 and 1.5, because equal topics would stay equal. The
-    result depends on the order of the tokens, most of all if the words of a document are sorted. Keep the
+    Uniform initial topics are multiplied by noise between 0.5 and 1.5, because equal topics would stay equal.
+    The result depends on the order of the tokens, most of all if the words of a document are sorted. Keep the
     shuffle unless the order of the words carries information.
 
     A count c <= 1024 becomes tokens of weight one, and a token of the remaining fraction if c is not an
