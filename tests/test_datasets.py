@@ -440,7 +440,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("read", "content", "message"), WRONG, ids=lambda value: getattr(value, "__name__", f"{value}"[:30]))
+@pytest.mark.parametrize(
+    ("read", "content", "message"), WRONG, ids=lambda value: getattr(value, "__name__", f"{value}"[:30])
+)
 @pytest.mark.usefixtures("n_bytes")
 def test_errors_name_file_and_line(tmp_path, read, content, message):
     path, n_features = tmp_path / "wrong.txt", {read_ldac: [None, 3], iter_ldac: [2]}.get(read, [])

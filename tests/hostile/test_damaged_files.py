@@ -32,7 +32,7 @@ from sktopic.datasets import open_corpus, save_corpus
 from sktopic.inspection import name_topics
 from sktopic.model_selection import topic_number_curve
 from sktopic.seeding import seed_prior
-from tests.conftest import fingerprint
+from tests.conftest import fingerprint, outcome
 
 from .mutations import BYTES
 from .test_tampered_state import MISSING, damages_of, parts_of, with_part
@@ -43,7 +43,6 @@ from .tools import (
     check_resources,
     corpus,
     new,
-    outcome,
     share,
     some,
 )
