@@ -177,8 +177,12 @@ def defaults(wanted=lambda estimator: True):
 
 
 def each(estimators, **options):
-    """Parametrize a test with estimators."""
-    return pytest.mark.parametrize("estimator", estimators, ids=repr, **options)
+    """Parametrize a test with estimators; with settings other than the defaults it is slow."""
+    cases = [
+        pytest.param(estimator, marks=[pytest.mark.slow] if "=" in repr(estimator) else [])
+        for estimator in estimators
+    ]
+    return pytest.mark.parametrize("estimator", cases, ids=repr, **options)
 
 
 # What estimators are, take and learn
