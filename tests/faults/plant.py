@@ -358,7 +358,8 @@ def near(tree, fault):
         text = "\n".join(file.read_text() for file in users)
         classes = re.findall(r"^class (\w+(?:LDA|HDP))\b", text, re.MULTILINE)
         whole = part_of(path) != "estimators" or not classes
-        groups.append(common if whole else ["-k", " or ".join(sorted(set(classes))), *common])
+        some = [] if whole else ["-k", " or ".join(sorted(set(classes)))]
+        groups += [[*some, "-m", mark, *common] for mark in ("not slow", "slow")]
     elif not named + mention:  # what kernels share
         groups.append(["tests/kernels"])
     return [group for group in groups if group], files
