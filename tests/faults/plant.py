@@ -8,12 +8,15 @@ changed in the checkout: its tracked files are copied to the scratch folder, bui
 is put into this copy and taken out again. A fault that does not compile is replaced by the next one drawn.
 
 Tests run with ``pytest -x``: first those of the kernel or module of the fault and those that import it, then
-the others. A hang counts as caught. Results are appended to ``results.jsonl`` in the scratch folder, one line
-a fault, and a second call goes on where the first stopped.
+the others. With --contexts, the tests of a line of Python are those that run it, as coverage has recorded
+(``pytest --cov --cov-context=test``), the most special ones first. A hang counts as caught. Results are
+appended to ``results.jsonl`` in the scratch folder, one line a fault, and a second call goes on where the
+first stopped.
 """
 
 import argparse
 import ast
+import collections
 import json
 import os
 import random
@@ -365,9 +368,39 @@ def near(tree, fault):
     return [group for group in groups if group], files
 
 
+class Contexts:
+    """Which tests run which lines, from a file of coverage that was measured in this checkout."""
+
+    def __init__(self, path):
+        from coverage import CoverageData
+
+        self._data = CoverageData(str(path))
+        self._data.read()
+        self._n_lines = collections.Counter()  # by test
+        for file in self._data.measured_files():
+            for tests in self._data.contexts_by_lineno(file).values():
+                self._n_lines.update(tests)
+
+    def tests(self, fault):
+        """Those that run the statement, those first that run the fewest other lines; if none, of the file."""
+        lines = self._data.contexts_by_lineno(str(ROOT / fault.path))
+        nodes = ast.walk(ast.parse((ROOT / fault.path).read_text()))
+        around = [node for node in nodes if isinstance(node, ast.stmt | ast.excepthandler)]
+        around = [node for node in around if node.lineno <= fault.line <= node.end_lineno]
+        first = max((node.lineno for node in around), default=fault.line)
+        running = {test for line in range(first, fault.line + 1) for test in lines.get(line, ()) if test}
+        running = running or {test for tests in lines.values() for test in tests if test}
+        ordered = sorted(running, key=lambda test: (self._n_lines[test], test))
+        return list(dict.fromkeys(test.rpartition("|")[0] for test in ordered))
+
+
 def search(copy, fault, options):
     """The first test that fails, and whether all tests were run."""
     groups, files = near(copy.tree, fault)
+    if options.contexts and fault.path.endswith(".py"):
+        chosen = copy.tree.parent / "chosen.txt"
+        chosen.write_text("\n".join(options.contexts.tests(fault)))
+        groups = [[f"@{chosen}"]] if chosen.stat().st_size else []
     for group in groups:
         caught = copy.test(map(str, group), NEAR_LIMIT)
         if caught:
@@ -384,6 +417,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--under", default="", help="regular expression for the start of paths")
     parser.add_argument("--near", action="store_true", help="run only the tests that concern a fault most")
+    parser.add_argument("--contexts", type=Contexts, help="a file .coverage made with contexts")
     parser.add_argument("--workers", default="0", help="processes for the tests that come last")
     parser.add_argument("--share", default="1/1", help="2/3: the second of three runs")
     options = parser.parse_args()
