@@ -56,7 +56,7 @@ def main():
     parser.add_argument("--lines", type=Path, required=True)
     arguments = parser.parse_args()
     path = PUBLISHED / "tests.csv"
-    reasons = {row["place"]: row["reason"] for row in read_tables(path).get("missed faults", ())}
+    reasons = {row["place"]: row.get("reason", "") for row in read_tables(path).get("missed faults", ())}
     folders, places = tables_of_faults(arguments.faults)
     tables = {
         "main": folders,
