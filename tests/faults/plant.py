@@ -38,7 +38,7 @@ PARTS = {"kernels": 24, "base": 16, "estimators": 15, "functions": 5}
 # Seconds of a processor for the tests that concern a fault most, and for all others. Waiting may take longer.
 NEAR_LIMIT, FAR_LIMIT, PATIENCE = 150, 1500, 6
 # A test that takes longer than these seconds hangs.
-LONGEST_TEST = 40
+LONGEST_TEST = 30
 COMMON = ("test_common", "test_bad_input")
 CODE = (".py", ".pyx", ".pxd", ".h")
 NO_CODE = ("__init__.py",)
@@ -328,11 +328,12 @@ class Copy:
     def test(self, arguments, limit):
         """Return the first test that fails, "a hang", or None."""
         pytest = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider"]
-        command = [*pytest, "-o", f"faulthandler_timeout={LONGEST_TEST}", *arguments]
+        timeout = ["-o", f"faulthandler_timeout={LONGEST_TEST}", "-o", "faulthandler_exit_on_timeout=true"]
+        command = [*pytest, *timeout, *arguments]
         status, output = run(command, self.tree, limit, self.environment)
-        if status is None:
-            return "a hang" if "Timeout (" in output else None
-        if status in (0, 5):
+        if "Timeout (" in output:
+            return "a hang"
+        if status in (None, 0, 5):
             return None
         failed = re.findall(r"^(?:FAILED|ERROR) (\S+(?:\[.*?\])?)", output, re.MULTILINE)
         if failed:
