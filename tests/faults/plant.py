@@ -262,7 +262,6 @@ class Copy:
         self.environment = {
             **os.environ,
             "PYTHONPATH": str(self.tree),
-            "PYTHONDONTWRITEBYTECODE": "1",
             "CC": "ccache gcc" if shutil.which("ccache") else "gcc",
             "CCACHE_NOHASHDIR": "1",
         }
