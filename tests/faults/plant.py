@@ -384,16 +384,20 @@ class Contexts:
                 self._n_lines.update(tests)
 
     def tests(self, fault):
-        """Those that run the statement, those first that run the fewest other lines; if none, of the file."""
+        """Those that run the statement, those first that run the fewest other lines.
+
+        Where importing alone runs it, they are those of defaults, and then all of the file.
+        """
         lines = self._data.contexts_by_lineno(str(ROOT / fault.path))
         nodes = ast.walk(ast.parse((ROOT / fault.path).read_text()))
         around = [node for node in nodes if isinstance(node, ast.stmt | ast.excepthandler)]
         around = [node for node in around if node.lineno <= fault.line <= node.end_lineno]
         first = max((node.lineno for node in around), default=fault.line)
         running = {test for line in range(first, fault.line + 1) for test in lines.get(line, ()) if test}
+        of_import = [] if running else ["tests/test_docstrings.py"]
         running = running or {test for tests in lines.values() for test in tests if test}
         ordered = sorted(running, key=lambda test: (self._n_lines[test], test))
-        return list(dict.fromkeys(test.rpartition("|")[0] for test in ordered))
+        return [*of_import, *dict.fromkeys(test.rpartition("|")[0] for test in ordered)]
 
 
 def search(copy, fault, options):
