@@ -110,6 +110,9 @@ def test_rows_of_words_are_those_of_the_whole_matrix():
             gathered = topics.gather(words, prior, workers, np.float64)
             for array, other in zip((gathered.rows, gathered.cumulative, gathered.log_norm), expected):
                 assert_allclose(array, other, rtol=1e-9, atol=1e-30)
+            for columns, parameters in ((np.array([V], dtype=np.int32), prior), (words, prior[1:])):
+                with pytest.raises(ValueError, match=rf"topics of shape \({V}, {K}\) do not fit"):
+                    topics.gather(columns, parameters, workers)
 
 
 def test_bound_is_that_of_the_whole_matrix():
