@@ -238,6 +238,10 @@ def test_models_are_measured_by_their_topics_words_and_documents():
     value = coherence(components, feature_names=names, **given)
     framed = OnlineEMLDA(2, random_state=0).fit(pandas.DataFrame(counts.toarray(), columns=names))
     assert_array_equal(framed.components_, components)
+    table = pandas.DataFrame(counts.toarray(), columns=names)
+    assert coherence(components, table, feature_names=names, n_words=3) == coherence(pipe, texts, n_words=3)
+    with pytest.raises(ValueError, match="'five' in column 0, but the topics have 'two'"):
+        coherence(components, table, feature_names=names[::-1], n_words=3)
     for model, documents in ((pipe, None), (pipe, texts), (framed, None)):
         assert coherence(model, documents, **given) == value
     hashing = HashingVectorizer(n_features=16, alternate_sign=False, norm=None)

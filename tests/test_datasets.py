@@ -364,6 +364,8 @@ def test_files_are_read_at_once_and_by_blocks(tmp_path, n_bytes):
         read_uci(path, vocab)
     with pytest.raises(ValueError, match=rf"vocab has {shape[1]} words, but n_features says 3"):
         read_ldac(written([1, "0:1"]), vocab, n_features=3)
+    vocab.write_bytes("\n".join(words).encode("latin-1"))
+    assert list(read_ldac(written([1, "0:1"]), vocab)[1]) == words
 
 
 @pytest.mark.usefixtures("n_bytes")

@@ -528,9 +528,16 @@ def test_documents_that_lose_all_topics_of_a_word_start_anew():
     assert_allclose(start, [[2.0, 2.0], [0.4, 0.0], [0.0, 0.0]])
 
 
-def test_start_of_documents_is_a_matter_of_the_batch_method():
+def test_settings_that_contradict_the_learning_method_are_refused():
     with pytest.raises(ValueError, match="document_start='warm' is invalid with learning_method='online'"):
         make_model(document_start="warm").fit(X)
+    memoized = {"learning_method": "memoized", "max_iter": 1}
+    with pytest.raises(ValueError, match="total_samples=9 is invalid with learning_method='memoized'"):
+        make_model(total_samples=9, **memoized).fit(X)
+    for before, after in ("memoized", "online"), ("memoized", "batch"), ("batch", "memoized"):
+        model = make_model(**memoized | {"learning_method": before}).fit(X).set_params(learning_method=after)
+        with pytest.raises(ValueError, match=f"learning_method='{after}' is .* from or to 'memoized'"):
+            model.partial_fit(X)
 
 
 def test_error_of_a_gain_is_that_of_a_sample_without_replacement():

@@ -115,13 +115,15 @@ def test_documents_are_split_and_shuffled(weights):
         for part in documents.split(0.15, 11):
             rows = np.concatenate([block.toarray().ravel() for block in part.blocks()])
             assert len(rows) == part.n_documents
-            batches, other = (
-                [reader._X[rows].toarray().ravel() for reader, rows in part.batches(64, key)]
-                for key in (3, 4)
-            )
-            assert [len(batch) for batch in batches[:-1]] == [64] * (len(rows) // 64)
-            assert_array_equal(np.sort(np.concatenate(batches)), rows)
-            assert not np.array_equal(batches[0], other[0])
+            for size in (64, 3000):  # the larger is more than is visited at once
+                batches, other = (
+                    [reader._X[rows].toarray().ravel() for reader, rows in part.batches(size, key)]
+                    for key in (3, 4)
+                )
+                expected = [size] * (len(rows) // size) + [len(rows) % size] * (len(rows) % size > 0)
+                assert [*map(len, batches)] == expected
+                assert_array_equal(np.sort(np.concatenate(batches)), rows)
+                assert not np.array_equal(batches[0], other[0])
             assert part.total_weight() == (len(rows) if weights is None else weights[rows - 1].sum())
             parts.append(rows)
     some = np.flatnonzero(np.ones(N) if weights is None else weights)

@@ -340,6 +340,9 @@ def test_edits_that_cannot_be_leave_the_model():
         assert fingerprint(vars(model)) == state
     with _concurrency._guard_of(model).training, pytest.raises(RuntimeError, match="is being trained"):
         model.drop_topics([0])
+    tiny = OnlineEMLDA(6, total_samples=5e-324, learning_decay=1e-16).fit(X)  # 0 times its scale
+    with pytest.raises(ValueError, match="counts are beyond the range of numbers"):
+        tiny.freeze_topics([0])
     model.drop_topics([])
     model.drop_topics([0]).set_params(n_components=5)
     with pytest.raises(ValueError, match="differs from the 6 topics at the start, before some were"):

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from sktopic._estimators._fitted_state import declared_arrays, optional_names
 from sktopic.datasets import make_bars
+from sktopic.hdp import OnlineEMHDP
 from sktopic.lda import OnlineEMLDA
 
 from .conftest import all_attributes, fingerprint, set_attribute
@@ -122,6 +123,14 @@ def test_topics_in_use_are_among_those_in_training(model):
         damaged = copy.copy(model)
         damaged._state = replace(state, in_use=np.array(columns), **halves)
         check_refused(damaged, "in_use must have ascending numbers", columns)
+
+
+def test_proportions_are_those_of_all_topics_in_use():
+    model = new(OnlineEMHDP(5, max_births=3)).fit(X)
+    for name, declared in required_arrays(model).items():
+        if declared.axes[0] == "born":
+            set_attribute(model, name, all_attributes(model)[name][:1])
+    check_refused(model, "proportions cover 1 of the [0-9]+ topics", "")
 
 
 def test_values_that_are_not_finite_raise(model):

@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 import sktopic
 from sktopic._documents._matrices import DocumentReader
+from sktopic._documents._sources import MatrixDocuments
 from sktopic._kernels._groups import SweepSettings
 from sktopic._topics._word_counts import WordCounts
 from sktopic._training import _minibatches
@@ -26,6 +27,7 @@ from sktopic.hdp._window import TopicTokens
 from sktopic.hdp._window_moves import Division, Judge, WindowMoves
 
 from .conftest import all_attributes, assert_same, assert_same_state, state
+from .lda_models import Recorder
 
 
 @cache
@@ -102,6 +104,30 @@ def test_training_starts_with_as_many_topics_as_the_prior_expects(monkeypatch):
     expected = 3.0 * (digamma(3.0 + tables.sum()) - digamma(3.0))
     assert found[0] == int(expected) == 22
     assert 40 in found
+
+
+@pytest.mark.parametrize("n_left", [0, 1])
+def test_tokens_keep_their_topics_up_to_a_number_of_them(n_left, monkeypatch):
+    """Counts below one are tokens, too."""
+    X = csr_array([[2.0, 0.25], [0.0, 3.0], [0.0, 0.0]])
+    monkeypatch.setattr(_kept_topics, "MOST_TOKENS", 6.0 - n_left)
+    assert _kept_topics.can_be_kept(MatrixDocuments(X)) == (n_left == 0)
+    assert not _kept_topics.can_be_kept(MatrixDocuments(0.0 * X))
+
+
+@pytest.mark.skipif(not hasattr(HybridHDP, "set_callbacks"), reason="scikit-learn < 1.9 has no callbacks")
+def test_training_is_online_after_a_first_pass_that_a_callback_ends(monkeypatch):
+    updates, original = [], _minibatches.train_on_batch
+
+    def train_on_batch(run, reader, rows, update):
+        updates.append((update.is_first_visit, update.earlier_share))
+        return original(run, reader, rows, update)
+
+    monkeypatch.setattr(_minibatches, "train_on_batch", train_on_batch)
+    model = make_model(max_iter=2).set_callbacks(Recorder(stop_after=("update", 0)))
+    model.fit(bars().data[:300])
+    assert (model.n_iter_, model.n_batch_iter_, model.n_samples_seen_) == (2, 2, 200)
+    assert updates == [(False, 1.0)]
 
 
 def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):

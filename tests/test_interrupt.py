@@ -1,5 +1,6 @@
 """Ctrl-C is answered at once, and leaves the state of the last complete update."""
 
+import copy
 import itertools
 import signal
 import sys
@@ -19,7 +20,7 @@ from sktopic._runtime._parallel import Workers
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._training._sweeps import SweepTrainer
 from sktopic.hdp import _shared_parameters, _variational_split_merge
-from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
+from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, _collapsed_method
 
 from .conftest import all_attributes, assert_same_state, press_ctrl_c, state
 
@@ -267,6 +268,7 @@ UPDATES = [
     ("HybridHDP", {}, "hdp._hybrid_topics:HybridTopics._learned_root", False),
     ("OnlineVariationalHDP", {}, f"{COUNTS}.add", True),
     ("OnlineEMHDP", {"max_births": 3}, "hdp._online_em_method:with_births", True),
+    ("OnlineEMHDP", {"max_births": 3, "learning_decay": 0.0}, "hdp._online_em_method:with_births", True),
     ("TruncationFreeHDP", {}, f"{COUNTS}.add", True),
     ("DirectAssignmentHDP", {}, "hdp._batch_moves:BatchMoves.merge", False),
     ("DirectAssignmentHDP", {}, "hdp._direct_assignment_method:DirectAssignment.updated", True),
@@ -331,6 +333,25 @@ def test_ctrl_c_just_before_the_end_of_a_call_does_not_take_the_end_away():
     trace_calls(act, lambda: model.fit(FEW))
     assert raised
     assert_same_state(state(model), state(expected))
+
+
+@pytest.mark.parametrize("n_shards", [1, 2])
+def test_an_interrupted_recount_leaves_the_counts_of_the_last_sweep(n_shards, monkeypatch):
+    """Whole counts beside thirds from earlier documents get rounding errors, which the recount removes."""
+    models, recount = [], _collapsed_method.recount
+    start = CollapsedGibbsLDA(5, max_iter=9, n_draws=1, n_shards=n_shards, random_state=0).fit(FEW / 3.0)
+    for completed in (False, True):
+
+        def interrupted_recount(state, call, completed=completed):
+            if completed:
+                recount(state, call)
+            raise KeyboardInterrupt
+
+        models.append(copy.deepcopy(start))
+        monkeypatch.setattr(_collapsed_method, "recount", interrupted_recount)
+        with pytest.raises(KeyboardInterrupt):
+            models[-1].partial_fit(FEW)
+    assert_same_state(*map(state, models))
 
 
 @pytest.mark.parametrize("name", ["LDA", "table indicators"])

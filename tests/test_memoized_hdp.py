@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._documents._matrices import DocumentReader, as_documents
 from sktopic._runtime._parallel import Workers
+from sktopic._state._fields import changed
+from sktopic._topics._word_count_edits import frozen_topics
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP
 from sktopic.hdp._memoized import _splits
@@ -14,6 +16,7 @@ from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
 from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges
 from sktopic.hdp._memoized._splits import Proposal, TrackedSplits
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
+from sktopic.hdp._memoized._training import MemoizedTraining
 from sktopic.hdp._parameters import Parameters
 from tests.conftest import set_attribute
 from tests.reference import memoized as reference
@@ -140,6 +143,35 @@ def test_gains_and_history_of_moves_are_those_of_the_bound(monkeypatch):
             n += -1 if kind == "split" else 1
 
 
+def test_no_split_is_tried_if_none_is_allowed():
+    for max_splits in (0, 1):
+        moves = make_model(1, max_iter=5, max_splits=max_splits).fit(X).move_history_
+        assert ("split" in moves["kind"]) == (max_splits > 0)
+
+
+def test_moves_from_refused_results_are_made_only_where_they_raise_the_bound(monkeypatch):
+    """With one step per document, many results and some of the moves that follow from them are worse."""
+    made, original = [], MemoizedTraining._merge
+
+    def merge(self, *found):
+        moves = original(self, *found)
+        if self._refused:
+            made.append(len(moves) > 0)
+        return moves
+
+    monkeypatch.setattr(MemoizedTraining, "_merge", merge)
+    rng = np.random.default_rng(4)
+    documents = rng.poisson(rng.gamma(0.3, 3.0, (12, 5)))
+    settings = {"batch_size": 1, "max_iter": 10, "max_doc_update_iter": 1, "document_start": "cold"}
+    model = make_model(**settings).fit(documents)
+    assert sum(made) == 2
+    passes, moves = model.training_history_, model.move_history_
+    assert np.diff(passes["elbo"]).min() >= -1e-10 * abs(passes["elbo"][-1])
+    fewer = np.where(moves["kind"] == "split", -1, 1)
+    fewer = [fewer[moves["n_samples"] == n_samples].sum() for n_samples in passes["n_samples"]]
+    assert_array_equal(passes["n_components"], 5 - np.cumsum(fewer))
+
+
 def test_sums_of_batches_follow_edits_of_topics():
     model = make_model(4, split_merge=False, max_iter=2).fit(X)
     counts = model.topic_word_counts_
@@ -170,6 +202,20 @@ def corpus_and_phi():
     corpus.summaries = [BatchSummary.of(part) for part in cells]
     corpus.recount()
     return corpus, cells, np.concatenate([dense_phi(part) for part in cells])
+
+
+def test_topics_frozen_at_the_counts_of_the_corpus_leave_its_bound(corpus_and_phi):
+    """The terms of a posterior add up to the formula of the best one. A recount leaves frozen counts."""
+    corpus, *_ = corpus_and_phi
+    topics, bound = corpus.topics, corpus.bound()
+    words = frozen_topics(topics.words, np.array([0, 2]), 1.0, topics.topic_word_prior)
+    corpus.topics = changed(topics, words=words)
+    assert corpus.bound() == pytest.approx(bound, rel=1e-12)
+    store, totals = words.store.copy(), words.totals.copy()
+    words.store[:], words.totals[:] = 2.0 * store, 2.0 * totals
+    corpus.recount()
+    assert_array_equal(corpus.topics.words.store, store * [2.0, 1.0, 2.0, 1.0])
+    assert_array_equal(corpus.topics.words.totals, totals * [2.0, 1.0, 2.0, 1.0])
 
 
 def test_merges_and_splits_equal_a_full_recomputation(monkeypatch, corpus_and_phi):

@@ -12,7 +12,7 @@ from joblib import parallel_config
 from numpy.testing import assert_array_equal
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 
 from sktopic import DegenerateDirichletLDA, HybridHDP, OnlineEMLDA, model_selection
@@ -192,6 +192,17 @@ def test_table_and_plot_show_numbers_and_references(curve):
         "HybridHDP: "
     )
     plt.close(axes[0].figure)
+
+
+def test_one_fold_has_no_stability_and_wide_ranges_have_a_logarithmic_axis():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    once, wide = ShuffleSplit(1, random_state=0), model_selection.WIDE
+    for last, scale in ((wide - 1, "linear"), (wide, "log")):
+        curve = topic_number_curve(LDA, X, n_components=[1, last], cv=once, n_words=4)
+        assert np.isnan([each.stability for each in curve.models]).all()
+        axes = curve.plot()
+        assert [panel.get_xscale() for panel in axes] == [scale] * 4
+        plt.close(axes[0].figure)
 
 
 def test_bad_arguments_are_named(tmp_path):

@@ -453,6 +453,15 @@ def test_prior_is_learned_group_by_group_by_its_formula(estimator, order, kind):
 
 
 @every_estimator
+def test_a_group_of_documents_without_words_teaches_nothing_of_the_prior(estimator):
+    model = make_model(estimator, doc_topic_prior="auto", shuffle="document").partial_fit(X[:64])
+    prior, moments = model._state.doc_topic_prior.copy(), model._state.moments
+    model.partial_fit(0 * X[:64])
+    assert_array_equal(model._state.doc_topic_prior, prior)
+    assert_array_equal(model._state.moments.averages, moments.averages)
+
+
+@every_estimator
 def test_priors_may_be_set_between_calls_or_not(estimator):
     """From then on it is that; learning, should it be asked for, starts from what is there."""
     model = make_model(estimator, doc_topic_prior="auto", shuffle="document").partial_fit(X[:70])

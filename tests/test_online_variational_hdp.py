@@ -170,3 +170,9 @@ def test_batch_without_words_leaves_the_sticks():
     model = make_model(total_samples=60).partial_fit(X)
     before = model.root_stick_posterior_
     assert_array_equal(model.partial_fit(sp.csr_array((3, 25))).root_stick_posterior_, before)
+
+
+def test_words_beyond_the_topics_are_refused():
+    model = make_model().fit(X)
+    with pytest.raises(ValueError, match=r"topics of shape \(25, 6\) do not fit"):
+        step_of(model, sp.csr_array(([1.0], ([0], [25])), shape=(1, 26)))

@@ -62,6 +62,14 @@ def test_passes_that_are_repeated_count_as_more_work(terminal):
     assert screen(frames[-1])[0].startswith(f"DirectAssignmentHDP pass {model.n_iter_}: 100%|")
 
 
+def test_the_bound_of_passes_is_shown(terminal):
+    model = DirectAssignmentHDP(3, learning_method="memoized", max_iter=2, verbose=1, random_state=0).fit(
+        BARS
+    )
+    bound = model.training_history_["elbo"][-1]
+    assert f", {model.n_components_} topics, elbo {bound:.7g}, " in screen(terminal.getvalue())[0]
+
+
 def test_work_that_stops_early_is_complete(terminal):
     with Progress("work", 4) as progress:
         progress.advance(2)

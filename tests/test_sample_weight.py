@@ -117,7 +117,10 @@ def test_copies_that_draw_alike_leave_expected_statistics_what_they_are(estimato
 
 @every_weighted
 def test_documents_of_weight_zero_are_not_there(estimator):
-    """Bit for bit, in batches that are not whole, with documents held out, in partial_fit, for any n_jobs."""
+    """Bit for bit, in batches that are not whole, with documents held out, in partial_fit, for any n_jobs.
+
+    So are those among documents of weight one or two.
+    """
     params = {"early_stopping": "early_stopping" in estimator.get_params(), "batch_size": 7}
     model = new(estimator, **params).fit(X, sample_weight=WEIGHTS)
     other = new(estimator, n_jobs=3, **params).fit(X[SOME], sample_weight=WEIGHTS[SOME])
@@ -127,6 +130,10 @@ def test_documents_of_weight_zero_are_not_there(estimator):
     other.partial_fit(X[SOME], sample_weight=WEIGHTS[SOME])
     assert_same_state(state(model), state(other))
     assert model.score(X, sample_weight=WEIGHTS) == other.score(X[SOME], sample_weight=WEIGHTS[SOME])
+    for weight in (1.0, 2.0):
+        model.partial_fit(X, sample_weight=weight * SOME)
+        other.partial_fit(X[SOME], sample_weight=np.full(SOME.sum(), weight))
+        assert_same_state(state(model), state(other))
 
 
 @every_weighted

@@ -213,3 +213,34 @@ def test_duplicates_are_added_up_beyond_the_range_of_their_type(kind, dtype, cou
         ]
     for function in functions:
         np.testing.assert_array_equal(function(X), function(expected))
+
+
+class Breaking:
+    """A callback that sets an entry of an array after the first update."""
+
+    def __init__(self, array, place, value):
+        self.given = array, place, value
+
+    def setup(self, estimator, context):
+        pass
+
+    teardown = on_fit_task_begin = setup
+
+    def on_fit_task_end(self, estimator, context):
+        array, place, value = self.given
+        array[place] = value
+        return False
+
+
+@pytest.mark.skipif(not hasattr(OnlineEMLDA, "set_callbacks"), reason="scikit-learn < 1.9 has no callbacks")
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [("indices", -1, 6), ("indices", -1, -1), ("data", -1, -1.0), ("data", -1, np.nan), ("indptr", -2, 99)],
+)
+def test_a_matrix_that_breaks_between_updates_is_refused(name, place, value):
+    counts = sp.csr_array(np.arange(1.0, 25.0).reshape(4, 6))
+    model = OnlineEMLDA(2, batch_size=2, shuffle=False, random_state=0).fit(counts)
+    components = model.components_
+    with pytest.raises(ValueError, match="X changed while it was being read: it now has rows, words or"):
+        model.set_callbacks(Breaking(getattr(counts, name), place, value)).fit(counts)
+    np.testing.assert_array_equal(model.components_, components)

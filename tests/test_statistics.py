@@ -1,5 +1,7 @@
 """Topic-word statistics that decay lazily are those that decay plainly."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -21,6 +23,10 @@ from sktopic._topics._word_counts import (
     SMALLEST_SCALE,
     WordCounts,
 )
+from sktopic._training import _updates
+from sktopic._training._statistics_updates import DocumentAverage, RunningSum
+from sktopic._training._updates import work_of_clearing
+from sktopic.lda._langevin import LangevinUpdate
 
 N_FEATURES, N_TOPICS = 30, 4
 
@@ -142,6 +148,29 @@ def test_average_of_states_of_all_sizes_is_their_plain_mean(workers):
         assert_allclose(mean_state(statistics, t + 1), (plain.mean * t + first) / (t + 1), rtol=0, atol=1e-8)
 
     run(statistics, np.full(20, 0.5), workers, every=1, check=check)
+
+
+@pytest.mark.parametrize(
+    ("rule", "rho", "n_updates", "clears"),
+    [
+        (DocumentAverage(), 1.0, 1, True),
+        (DocumentAverage(), 0.5, 0, False),
+        (RunningSum(), 0.5, 0, True),
+        (RunningSum(), 1.0, 1, False),
+        (LangevinUpdate(0.3, 0.1, 9.0, key=0), 1.0, 0, False),
+    ],
+    ids=str,
+)
+def test_work_of_clearing_is_that_of_updates_that_forget_everything(
+    rule, rho, n_updates, clears, monkeypatch
+):
+    """But for statistics that take no time, and batches without words, which are no update."""
+    monkeypatch.setattr(_updates, "LONG_WORK", 10 * N_FEATURES * N_TOPICS)
+    state, words = SimpleNamespace(words=start(), n_topic_updates=n_updates), SimpleNamespace(n_tokens=1.0)
+    assert work_of_clearing(rule, rho, state, words) == clears * N_FEATURES * N_TOPICS
+    assert work_of_clearing(rule, rho, state, SimpleNamespace(n_tokens=0.0)) == 0
+    state.words = of_words(state.words, np.arange(N_FEATURES - 1))
+    assert work_of_clearing(rule, rho, state, words) == 0
 
 
 def test_random_start_is_noise_around_one():

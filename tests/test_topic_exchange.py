@@ -15,8 +15,8 @@ from sktopic._topics._topic_word_prior import adopted_prior, split_topic_word_pr
 from sktopic._topics._word_counts import WordCounts
 from sktopic.datasets import make_bars
 from sktopic.inspection import name_topics
-from sktopic.lda import CollapsedGibbsLDA, HybridLDA, OnlineEMLDA, OnlineVariationalLDA
-from sktopic.lda._topic_exchange import best_order, evidence_gains, sampled_order
+from sktopic.lda import CollapsedGibbsLDA, HybridLDA, OnlineEMLDA, OnlineVariationalLDA, _topic_exchange
+from sktopic.lda._topic_exchange import best_order, evidence_gains, exchange, sampled_order
 
 K, V, WEIGHT, BASE = 5, 12, 7.0, 0.1
 RNG = np.random.default_rng(0)
@@ -149,6 +149,16 @@ def test_topics_stay_where_their_numbers_are_known(know):
     assert_array_equal(exchanged(model, seeds_of(top[7], 2)).words.store, store)
 
 
+def test_expensive_exchanges_are_made_at_some_updates_alone(monkeypatch):
+    """Five entries in ten places are 50 pairs: with 20 pairs per update, one exchange in three updates."""
+    monkeypatch.setattr(_topic_exchange, "PAIRS_PER_UPDATE", 20)
+    state = OnlineEMLDA(**GIVEN).fit(BARS[:50])._state
+    prior = adopted_prior(state.word_prior, seeds_of(range(5), 2), BASE, 10, state.words)
+    given = {"proportions_move": True, "order_of": lambda base, entries: np.arange(10)[::-1]}
+    made = [exchange(state, prior, n_updates, **given) is not None for n_updates in range(7)]
+    assert made == [True, False, False, True, False, False, True]
+
+
 @pytest.mark.parametrize("change", [{}, {"n_shards": 2}, {"doc_topic_prior": "auto"}], ids=str)
 def test_tokens_go_with_their_topics(change):
     """The exchange after a sweep leaves documents, counts and priors of topics together."""
@@ -162,7 +172,9 @@ def test_tokens_go_with_their_topics(change):
     z = [shard.z.copy() for shard in call.shards]
     top = np.sort(counts.T.argsort(axis=1)[:, -5:])
     method = model.set_params(topic_word_prior=seeds_of(top[7], 2))._method()
-    state = method.exchanged(method.adopted(state), call, 3)
+    state = method.adopted(state)
+    assert replace(method, topics_are_named=True).exchanged(state, call, 3) is state
+    state = method.exchanged(state, call, 3)
     order = np.array(
         [np.flatnonzero(np.all(column == counts.T, axis=1))[0] for column in state.words.store.T]
     )

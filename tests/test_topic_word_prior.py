@@ -110,6 +110,9 @@ def test_rows_of_words_are_those_of_the_whole_matrix():
             gathered = topics.gather(words, prior, workers, np.float64)
             for array, other in zip((gathered.rows, gathered.cumulative, gathered.log_norm), expected):
                 assert_allclose(array, other, rtol=1e-9, atol=1e-30)
+            for columns, parameters in ((np.array([V], dtype=np.int32), prior), (words, prior[1:])):
+                with pytest.raises(ValueError, match=rf"topics of shape \({V}, {K}\) do not fit"):
+                    topics.gather(columns, parameters, workers)
 
 
 def test_bound_is_that_of_the_whole_matrix():
@@ -207,16 +210,20 @@ DAMAGED.indices[0] = V + 3
         (np.full((K, V), "1", dtype=object), NO_NUMBERS),
         (np.full((K, V), 10**400), NO_NUMBERS),
         (np.full((K, V), 1j), NO_NUMBERS),
+        (sp.csr_array(np.full((K, V), 1j)), NO_NUMBERS),
+        (sp.csr_array(MATRIX > 1), NO_NUMBERS),
+        ({0: ["w1"]}, r"topic_word_prior is a dict; .*seed_prior\(groups, feature_names, n_components\)"),
         (DAMAGED, "topic_word_prior is damaged: it has column indices"),
     ],
 )
 @pytest.mark.parametrize("cls", [CollapsedGibbsLDA, OnlineEMLDA])
 def test_errors_name_the_parameter(cls, matrix, message):
-    with pytest.raises(ValueError, match=message):
+    error = TypeError if isinstance(matrix, dict) else ValueError
+    with pytest.raises(error, match=message):
         cls(topic_word_prior=matrix, **QUICK).fit(X)
     model = cls(topic_word_prior=MATRIX, **QUICK | {"max_iter": 1}).fit(X)
     before = model.components_
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(error, match=message):
         model.set_params(topic_word_prior=matrix).partial_fit(X)
     assert_array_equal(model.set_params(topic_word_prior=MATRIX).components_, before)
 

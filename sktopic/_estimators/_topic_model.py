@@ -152,12 +152,6 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _doc_link_template(self):
         return _page_address()
 
-    def _get_fitted_attr_html(self, doc_link=""):
-        table = super()._get_fitted_attr_html(doc_link)
-        for name in [name for name in table if not hasattr(self, name)]:
-            del table[name]  # a property without a value at present
-        return table
-
     # Defined by subclasses
 
     @abstractmethod

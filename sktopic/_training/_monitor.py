@@ -53,8 +53,6 @@ class FitMonitor:
     def begin_pass(self):
         """Note that a pass over the documents begins."""
         self._pass += 1
-        if self._passes is None:
-            return
         name, number = self._passes
         if self._pass <= number:
             self._progress.begin_stage(f"{name} {self._pass}/{number}")

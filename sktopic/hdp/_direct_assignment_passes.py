@@ -68,8 +68,7 @@ def fit_to_the_end(run, documents, passes, tasks, evaluate, last_pass):
 class PassMethod(HDPUpdates):
     """Base class of the methods of a pass.
 
-    A subclass has a DirectAssignment, `method`, and defines the share of the statistics that an update keeps
-    (`kept`).
+    A subclass has a DirectAssignment, `method`.
     """
 
     averages: ClassVar[bool] = False
@@ -105,9 +104,6 @@ class FinalPass(PassMethod):
         self.moves = self.moves or FinalMoves(state, self.method.inference)
         self.moves.add(counts, workers)
         return state
-
-    def kept(self, state, update):
-        return 1.0
 
     def finished(self, state, workers):
         if self.moves is None:
@@ -145,6 +141,3 @@ class WholeCorpus(PassMethod):
         return (
             super().work(state, counts, update) if self.is_last else self.method.work(state, counts, update)
         )
-
-    def kept(self, state, update):
-        return 0.0

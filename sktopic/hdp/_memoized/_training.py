@@ -63,9 +63,7 @@ def visit(run, memoized, reader, rows):
 
 
 def end_visits(run, memoized):
-    """Set the state to the best one after the pass, if there were batches."""
-    if memoized.next is None:
-        return
+    """Set the state to the best one after the pass."""
     training = run.training
     memoized.end_pass()
     summaries = stored(memoized.kept.summaries, memoized.kept.n_topics)
