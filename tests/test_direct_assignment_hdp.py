@@ -20,9 +20,10 @@ from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP
 from sktopic.hdp._batch_moves import BatchMoves
 from sktopic.hdp._direct_assignment_passes import WholeCorpus
-from sktopic.hdp._direct_assignment_state import column_of, postponed, weights_bound, with_kept
+from sktopic.hdp._direct_assignment_state import column_of, postponed, weights_bound, with_kept, with_merged
 from sktopic.hdp._document_inference import start_without
 from sktopic.hdp._final_moves import FinalMoves, documents_change, words_change
+from sktopic.hdp._moves import Move
 from sktopic.hdp._shared_parameters import fit_concentration, fit_weights
 from sktopic.hdp._variational_split_merge import (
     BatchTopics,
@@ -33,6 +34,7 @@ from sktopic.hdp._variational_split_merge import (
     merge_gain,
     topic_of,
 )
+from tests.conftest import fingerprint
 from tests.reference import direct_assignment as reference
 from tests.test_hybrid_hdp_moves import assert_history_tells_where_topics_are_from
 
@@ -397,6 +399,22 @@ def test_candidates_are_topics_of_the_same_words_and_documents():
     assert len(candidate_pairs(topics, sizes, every, every & False, 3)) == 0
     assert candidate_pairs(topics, sizes, every, np.arange(4) == 1, 1).tolist() == [[0, 1]]
     assert 0 not in candidate_pairs(topics, sizes, np.arange(4) > 0, every, 3)
+
+
+def test_merged_topics_have_the_sums_and_the_state_before_stays():
+    state = make_model(4, split_merge=False, max_iter=1).fit(X)._state
+    before = fingerprint(state)
+    large, small = sorted((0, 2), key=lambda k: -state.words.totals[k])
+    after, kept, into, made = with_merged(state, [Move(kind="merge", topics=(0, 2), gain=1.5)])
+    assert fingerprint(state) == before
+    assert made == [("merge", state.ids[large], state.ids[small], 1.5)]
+    assert kept.tolist() == [k != small for k in range(4)]
+    assert into.tolist() == [large if k == small else k for k in range(4)]
+    assert_array_equal(after.ids, state.ids[kept])
+    position = after.ids.tolist().index(state.ids[large])
+    for part in (lambda s: s.words.store.T, lambda s: s.words.totals, lambda s: s.weights):
+        assert_array_equal(part(after)[position], part(state)[[large, small]].sum(axis=0))
+        assert_array_equal(np.delete(part(after), position, axis=0), part(state)[[1, 3]])
 
 
 def test_refused_moves_wait_longer_each_time():

@@ -229,7 +229,10 @@ def test_what_fit_ends_with_fits_together(X, n_components, params):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("word", 25), ("word", -1), ("topic", 10_000), ("size", np.nan), ("length", 7), ("n_documents", 3)],
+    [
+        *[("word", 25), ("word", -1), ("topic", 10_000), ("size", np.nan), ("length", 7)],
+        *[("n_documents", 3), ("n_documents", 10_000), ("n_tokens", 1_000_000)],
+    ],
 )
 def test_damaged_windows_are_refused(name, value):
     model = make_model(20).partial_fit(bars().data[:200])
@@ -239,7 +242,8 @@ def test_damaged_windows_are_refused(name, value):
         part[0] = value
     else:
         model._state = replace(state, window=replace(state.window, **{name: value}))
-    with pytest.raises(ValueError, match="damaged: the topics of the documents seen last do not fit"):
+    wrong = "topics of the documents seen last do not fit|window of documents exceeds its capacity"
+    with pytest.raises(ValueError, match=f"damaged: the ({wrong})"):
         model.partial_fit(bars().data[200:])
 
 
@@ -383,6 +387,21 @@ def test_two_topics_of_the_same_words_become_one_and_a_split_is_the_reverse():
     assert [move[0] for move in moves.made] == ["merge"]
     moves.split()
     assert len(moves.made) == 1  # nothing is found
+
+
+def test_topics_are_compared_with_the_two_that_explain_their_words_best():
+    """By probabilities: 2000 tokens do not explain more than 8."""
+    counts = np.random.default_rng(0).integers(1, 9, (6, 4)) * [[1], [250], [1], [20], [5], [80]]
+    topics = []
+    for row in counts:
+        word, n = np.repeat(np.arange(4, dtype=np.int32), row), row.sum()
+        topics.append(TopicTokens(word, np.ones(n), np.zeros(n, dtype=int), np.ones(1), np.arange(n)))
+    phi = [(row + 0.3) / (row.sum() + 4 * 0.3) for row in counts]
+    expected = set()
+    for k, row in enumerate(counts):
+        others = sorted(set(range(6)) - {k}, key=lambda j: -(row * np.log(phi[j])).sum())
+        expected |= {(min(k, j), max(k, j)) for j in others[:2]}
+    assert Judge(1.0, 0.3, 4).candidates(topics) == sorted(expected)
 
 
 def test_a_topic_alone_is_judged_by_its_full_likelihood():

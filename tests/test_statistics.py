@@ -213,9 +213,10 @@ def test_some_words_have_their_rows_and_the_totals_of_all(words, scale, workers)
     assert_allclose(found.rows(np.arange(len(rows))), expected.rows(rows), rtol=1e-14)
     copy, array = duplicate(some).decayed(0.5), np.random.default_rng(0).random((len(rows), N_TOPICS)) * scale
     copy.add(Counts(array), np.arange(len(rows), dtype=np.int32), 0.5, workers)
-    for one, other in ((some, of_words(before, words)), (statistics, before)):
-        assert_array_equal(one.store, other.store)
-        assert_array_equal(one.totals, other.totals)
+    for name in ("store", "totals"):
+        assert_array_equal(getattr(some, name), getattr(of_words(before, words), name))
+        getattr(some, name)[:] = 0.0  # in arrays of its own
+        assert_array_equal(getattr(statistics, name), getattr(before, name))
     whole = statistics.decayed(0.5)
     whole.add(Counts(array), rows.astype(np.int32), 0.5, workers)
     assert_allclose(copy.scale * copy.totals, whole.scale * whole.totals, rtol=1e-12)

@@ -70,7 +70,7 @@ class Schedule:
 
     n_sweeps: int
     evaluate_every: int
-    draws: range = range(0)
+    draws: range
 
     def is_evaluated(self, sweep):
         return self.evaluate_every > 0 and sweep % self.evaluate_every == 0
