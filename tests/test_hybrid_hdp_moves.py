@@ -279,7 +279,9 @@ def test_a_document_is_drawn_from_its_conditional_given_all_others():
         3000,
     )  # shares off by three hundredths are seen
     for key in range(n):
+        before = [part.tobytes() for part in (chain.z, chain.tables, *chain.lists)]
         visit = chain.visit(reader.batch(rows), rows, statistics, settings, n_sweeps=2, key=key)
+        assert before == [part.tobytes() for part in (chain.z, chain.tables, *chain.lists)]
         chain.take(visit)
         statistics.store[visit.words], statistics.totals[:] = visit.topics.counts, visit.topics.totals
         first, second = visit.z.tolist()
