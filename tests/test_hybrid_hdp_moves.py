@@ -15,6 +15,7 @@ import sktopic
 from sktopic._documents._matrices import DocumentReader
 from sktopic._documents._sources import MatrixDocuments
 from sktopic._kernels._groups import SweepSettings
+from sktopic._state._fields import array_fields, changed
 from sktopic._topics._word_counts import WordCounts
 from sktopic._training import _minibatches
 from sktopic.datasets import make_bars
@@ -23,7 +24,7 @@ from sktopic.hdp._corpus_chain import CorpusChain
 from sktopic.hdp._hybrid_topics import divided_columns
 from sktopic.hdp._restaurants import SAMPLERS
 from sktopic.hdp._split_merge_topics import MOVE_WORK, SplitMergeTopics
-from sktopic.hdp._window import TopicTokens
+from sktopic.hdp._window import TopicTokens, Window
 from sktopic.hdp._window_moves import Division, Judge, WindowMoves
 
 from .conftest import all_attributes, assert_same, assert_same_state, state
@@ -247,6 +248,21 @@ def test_damaged_windows_are_refused(name, value):
         model.partial_fit(bars().data[200:])
 
 
+def test_windows_grow_in_their_arrays_unless_these_are_read_only():
+    batch = DocumentReader(csr_array(np.array([[3.0, 0, 1], [0, 2, 2]]))).batch(np.arange(2))
+    topic = np.arange(8, dtype=np.int32)
+    window = Window.empty(9.0).with_batch(batch, topic)
+    names = array_fields(Window)
+    mapped = {name: getattr(window, name).copy() for name in names}
+    for array in mapped.values():
+        array.flags.writeable = False
+    after, apart = (each.with_batch(batch, topic) for each in (window, changed(window, **mapped)))
+    for name in names:
+        n = 8 if len(mapped[name]) == 16 else 2
+        assert getattr(after, name) is getattr(window, name)
+        assert_array_equal(getattr(apart, name)[: 2 * n], np.tile(mapped[name][:n], 2))
+
+
 def settings_of(b0, b1, eta):
     return SweepSettings(
         sampler=SAMPLERS["table_indicator"],
@@ -279,7 +295,9 @@ def test_a_document_is_drawn_from_its_conditional_given_all_others():
         3000,
     )  # shares off by three hundredths are seen
     for key in range(n):
+        before = [part.tobytes() for part in (chain.z, chain.tables, *chain.lists)]
         visit = chain.visit(reader.batch(rows), rows, statistics, settings, n_sweeps=2, key=key)
+        assert before == [part.tobytes() for part in (chain.z, chain.tables, *chain.lists)]
         chain.take(visit)
         statistics.store[visit.words], statistics.totals[:] = visit.topics.counts, visit.topics.totals
         first, second = visit.z.tolist()

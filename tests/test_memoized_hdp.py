@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import brentq
+from scipy.special import digamma
 
 from sktopic._documents._matrices import DocumentReader, as_documents
 from sktopic._runtime._parallel import Workers
@@ -14,10 +16,11 @@ from sktopic.hdp import DirectAssignmentHDP
 from sktopic.hdp._memoized import _splits
 from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
 from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges
-from sktopic.hdp._memoized._splits import Proposal, TrackedSplits
+from sktopic.hdp._memoized._splits import Proposal, TrackedSplits, propose
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
 from sktopic.hdp._memoized._training import MemoizedTraining
 from sktopic.hdp._parameters import Parameters
+from sktopic.hdp._variational_split_merge import Cells
 from tests.conftest import set_attribute
 from tests.reference import memoized as reference
 
@@ -254,6 +257,18 @@ def test_merges_and_splits_equal_a_full_recomputation(monkeypatch, corpus_and_ph
     )
     after = np.concatenate([np.stack([values for _, values in place], axis=2), rest], axis=2)
     assert corpus.bound() == pytest.approx(twin_of_bound(corpus, after, X.toarray(), np.ones(60)), rel=1e-9)
+
+
+def test_parts_of_a_topic_have_all_its_tokens(corpus_and_phi):
+    """E[log phi] of a word without tokens tells the sum of a part's Dirichlet parameters."""
+    corpus, *_ = corpus_and_phi
+    eta, (document, word) = corpus.topics.topic_word_prior, np.nonzero(np.kron(np.eye(2), np.ones((10, 10))))
+    found = Cells(None, document.astype(np.int32), word, np.full(200, 5.0))  # two themes, of 10 words each
+    proposal = propose(corpus, 2, [(found, np.ones(20))], 2, 0)
+    norms = digamma(eta) - proposal.log_words[:, 20:]
+    sums = [brentq(lambda x, norm=norm: digamma(x) - norm, 1e-3, 1e6, xtol=1e-9) for norm in norms[:, 0]]
+    assert_allclose(norms, norms[:, :1] * np.ones(5), rtol=1e-12)
+    assert sum(sums) == pytest.approx(2 * 25 * eta + corpus.topics.words.totals[2], rel=1e-9)
 
 
 def test_drop_equals_a_full_recomputation(monkeypatch, corpus_and_phi):

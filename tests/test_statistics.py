@@ -251,12 +251,13 @@ class TestOfTopics:
         self.assert_counts(some, np.hstack([counts[:, topics], np.zeros((N_FEATURES, n_spare))]))
         some.store[:] = some.totals[:] = 7.0
 
-    def test_merged_topics_are_sums(self, statistics, counts):
-        kept, into = np.array([True, False, True, False]), np.array([0, 0, 2, 3])  # the last is given up
-        totals = statistics.totals.copy()
-        totals[0] += totals[1]
-        expected = np.column_stack([counts[:, 0] + counts[:, 1], counts[:, 2]])
-        self.assert_counts(merged_topics(statistics, kept, into, totals), expected)
+    @pytest.mark.parametrize(("kept", "into"), [([0, 2], [0, 0, 2, 3]), ([0], [0, 3, 0, 3])])
+    def test_merged_topics_are_sums(self, statistics, counts, kept, into):
+        """The last is given up, with a topic that went into it."""
+        totals = np.bincount(into, statistics.totals, N_TOPICS)
+        expected = np.column_stack([counts[:, np.equal(into, k)].sum(axis=1) for k in kept])
+        after = merged_topics(statistics, np.isin(np.arange(N_TOPICS), kept), np.array(into), totals)
+        self.assert_counts(after, expected)
 
     def test_parts_of_topics_are_taken_out_of_them(self, statistics, counts):
         words, tokens = np.array([3, 17, 8]), np.zeros((2, N_FEATURES))
