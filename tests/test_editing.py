@@ -107,7 +107,8 @@ def test_files_and_edits_of_edits(model, fitted, tmp_path):
 
 
 def test_topics_of_the_start_are_those_there_are():
-    model = OnlineEMLDA(6, max_iter=1, random_state=0).fit(X).drop_topics([1])
+    model = OnlineEMLDA(7, max_iter=1, random_state=0).fit(X).drop_topics([1]).drop_topics([2])
+    assert_array_equal(model._state.word_prior.topic_of_start, [0, -1, 1, -1, 2, 3, 4])
     for topic in (-2, 5, 2**40):
         model._state.word_prior.topic_of_start[3] = topic
         with pytest.raises(ValueError, match="topic_of_start has other topics than the 5"):

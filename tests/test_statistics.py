@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import digamma, gammaln
 
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import duplicate
@@ -17,6 +18,7 @@ from sktopic._topics._word_count_views import (
     expected_counts,
     expected_counts_of,
     expected_tokens,
+    posterior_bound,
     probabilities,
 )
 from sktopic._topics._word_counts import (
@@ -293,6 +295,16 @@ class TestOfTopics:
             assert_allclose(some, counts[words][:, topics], rtol=1e-14)
         totals = expected_tokens(statistics, 2.0, np.ones(N_TOPICS))
         assert_allclose(totals, 2.0 * statistics.scale, rtol=1e-14)
+
+
+def test_bound_of_topics_is_its_formula_for_more_words_than_are_read_at_once():
+    rng, eta = np.random.default_rng(0), 0.3
+    store = rng.gamma(1.0, size=(2100, N_TOPICS))
+    alpha = 5.0 * store + eta
+    expected = (eta - alpha) * (digamma(alpha) - digamma(alpha.sum(axis=0))) + gammaln(alpha) - gammaln(eta)
+    expected = expected.sum() + (gammaln(2100 * eta) - gammaln(alpha.sum(axis=0))).sum()
+    counts = WordCounts.of(store, store.sum(axis=0))
+    assert posterior_bound(counts, 5.0, eta) == pytest.approx(expected, rel=1e-12)
 
 
 def test_some_topics_are_those_of_all():
