@@ -72,7 +72,12 @@ def load_corpus():
 
 
 def pytest_configure():
-    """The environment variable SKTOPIC_SPARSE_INTERFACE is what scikit-learn (1.9 and later) is to return."""
+    """The environment variable SKTOPIC_SPARSE_INTERFACE is what scikit-learn (1.9 and later) is to return.
+
+    A process that a script starts in the background ignores Ctrl-C, which some tests send.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     interface = os.environ.get("SKTOPIC_SPARSE_INTERFACE")
     if interface and "sparse_interface" in get_config():
         set_config(sparse_interface=interface)

@@ -39,14 +39,6 @@ FEW = random_counts(12, 400, 0.1)
 LONG = random_counts(60, 400, 0.9, seed=1)
 
 
-@pytest.fixture(autouse=True)
-def _interruptible():
-    """Python's own handler of SIGINT, whatever the tests were started from."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def interrupted(monkeypatch, place, run, call=1, delay=None):
     """Run a function with SIGINT right after a call (counted from 1) of the function at a place.
 
