@@ -117,9 +117,12 @@ def test_progress_of_all_calls_is_shown_and_the_number_of_topics_where_it_moves(
         assert line.startswith(f"{kind.__name__}.{name}: 100%|")
 
 
-def test_programs_without_a_console_show_nothing(monkeypatch):
+def test_programs_without_a_console_show_nothing_and_train_alike(monkeypatch, capsys):
+    silent = OnlineEMLDA(max_iter=1, random_state=0).fit(BARS)
     monkeypatch.setattr(sys, "stderr", None)
-    OnlineEMLDA(max_iter=1, verbose=1, random_state=0).fit(BARS)
+    shown = OnlineEMLDA(max_iter=1, verbose=1, random_state=0).fit(BARS)
+    np.testing.assert_array_equal(shown.components_, silent.components_)
+    assert capsys.readouterr().out == ""
 
 
 class Lost(Terminal):
