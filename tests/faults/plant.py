@@ -334,6 +334,8 @@ class Copy:
             return "a hang"
         if status in (None, 0, 5):
             return None
+        if "ERROR: not found:" in output:
+            raise RuntimeError(f"tests of another version of the suite were chosen:\n{output}")
         failed = re.findall(r"^(?:FAILED|ERROR) (\S+(?:\[.*?\])?)", output, re.MULTILINE)
         if failed:
             return failed[0]
@@ -378,6 +380,8 @@ class Contexts:
 
         self._data = CoverageData(str(path))
         self._data.read()
+        if not any(Path(file).is_relative_to(ROOT) for file in self._data.measured_files()):
+            raise argparse.ArgumentTypeError(f"{path} has no file of {ROOT}; it was measured elsewhere")
         self._n_lines = collections.Counter()  # by test
         for file in self._data.measured_files():
             for tests in self._data.contexts_by_lineno(file).values():
