@@ -36,7 +36,8 @@ NOT_CORE_FILES = ("hostile/", "test_explorer_browser.py", "test_release.py")
 def pytest_collection_modifyitems(items):
     """Mark tests as ``core``; skip those marked ``data`` unless the variable names a folder."""
     for item in items:
-        if not NOT_CORE & set(item.keywords) and not any(name in item.nodeid for name in NOT_CORE_FILES):
+        fast = not NOT_CORE & set(item.keywords) and not any(name in item.nodeid for name in NOT_CORE_FILES)
+        if fast and not isinstance(item, pytest.DoctestItem):
             item.add_marker("core")
     if os.environ.get(VARIABLE):
         return

@@ -214,6 +214,7 @@ def test_the_predicted_cost_of_a_round_is_that_of_a_simulation(script):
     assert 0.9 < several.seconds(costs, plan.Cluster()) / simulated < 1.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_published_results_are_written_only_when_asked(name, script, study, monkeypatch, tmp_path):
     folders, module = [], script(name)

@@ -234,6 +234,7 @@ def test_log_likelihood_is_with_the_priors_learned_so_far(monkeypatch):
 # Interrupts (in the midst of sweeps: see test_interrupt.py) and callbacks
 
 
+@pytest.mark.slow
 def test_callbacks_see_every_sweep_and_can_stop_the_chain():
     pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
     recorder = Recorder()

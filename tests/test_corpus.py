@@ -400,6 +400,7 @@ def test_columns_of_data_frames_have_the_same_names(path):
 # Where blocks come from
 
 
+@pytest.mark.slow
 def test_parquet_files_are_read_by_blocks(tmp_path):
     arrow = pytest.importorskip("pyarrow")
     import pyarrow.dataset

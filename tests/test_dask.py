@@ -202,6 +202,7 @@ def test_lanes_may_lack_documents_and_batches_be_larger_than_any_corpus():
     assert_array_equal(fitted[0].components_, fitted[1].components_)
 
 
+@pytest.mark.slow
 def test_partial_fit_goes_on(expected):
     model = DaskTopicModel(MODEL, client=False, **LANES).fit(X)
     model.estimator_.set_params(batch_size=50)
@@ -315,6 +316,7 @@ def test_a_cluster_gives_the_same_bits(client, corpus, expected, monkeypatch):
         assert tasks._without_workers is None
 
 
+@pytest.mark.slow
 def test_transform_and_score_are_those_of_the_model(client, corpus, expected):
     model = DaskTopicModel(MODEL, client=client)
     model.estimator_ = expected
@@ -414,6 +416,7 @@ def test_results_that_a_worker_took_with_it_are_computed_again(corpus, monkeypat
     assert_same_state(state(fitted), state(here(once, **lanes)))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 def test_without_workers_or_scheduler_nothing_waits_for_ever(corpus, monkeypatch):
     monkeypatch.setattr(_cluster, "WITHOUT_WORKERS", 0.2)

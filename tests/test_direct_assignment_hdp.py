@@ -78,6 +78,7 @@ def state_of(model):
     return lam, beta, model.doc_concentration_, model.topic_concentration_, model.topic_word_prior_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("learned", "expectation"), [(True, "geometric"), (False, "mean")])
 def test_elbo_is_that_of_its_terms(learned, expectation):
     """And documents settle where they should, under the topics that they read."""
@@ -458,6 +459,7 @@ def test_a_topic_that_the_batch_lacks_is_needed_all_the_same():
 # What is found
 
 
+@pytest.mark.slow
 def test_last_pass_is_repeated_until_no_move_raises_the_bound():
     """Too many topics are merged by pairs, each in one at most: short documents leave many."""
     bars = make_bars(400, doc_length=15, random_state=0)
@@ -478,6 +480,7 @@ def test_history_tells_where_topics_are_from():
     assert (kind == "split").sum() >= 5 and n_samples[kind == "split"].max() < 600  # none in the last pass
 
 
+@pytest.mark.slow
 def test_no_topic_moves_on_the_word_of_a_single_document():
     """But after the last pass, which sees all."""
     X = make_bars(40, doc_length=60, random_state=0).data
@@ -525,6 +528,7 @@ def test_memory_is_a_few_times_that_of_the_statistics():
     assert peak < 3.5 * 8 * n_features * n_topics
 
 
+@pytest.mark.slow
 def test_early_stop_is_followed_by_the_last_pass():
     bars = make_bars(400, doc_length=20, random_state=0).data
     stopping = {"max_iter": 50, "early_stopping": True, "n_iter_no_change": 1, "tol": 1e-2}
@@ -559,6 +563,7 @@ def test_settings_that_contradict_the_learning_method_are_refused():
             model.partial_fit(X)
 
 
+@pytest.mark.slow
 def test_error_of_a_gain_is_that_of_a_sample_without_replacement():
     """Sums over the corpus, estimated from samples of 40 of 100 documents, scatter as much as said."""
     rng = np.random.default_rng(0)

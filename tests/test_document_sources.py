@@ -164,6 +164,7 @@ def test_every_loop_takes_corpora_and_blocks(tmp_path, estimator):
     assert_same(clone(model).partial_fit(iter(cut([7], some))), clone(model).partial_fit(some))
 
 
+@pytest.mark.slow
 def test_answers_are_those_of_the_matrix(fitted, corpus):
     model = fitted
     few = X[:1100].astype(np.float64)

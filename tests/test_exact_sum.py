@@ -9,6 +9,7 @@ import pytest
 from sktopic._runtime._exact_sum import ExactSum
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0, 30, 1000])
 def test_the_sum_is_correctly_rounded_whatever_the_parts(spread):
     rng = np.random.default_rng(0)

@@ -391,6 +391,7 @@ def test_the_map_lowers_the_stress_as_printed(n_topics):
     assert_allclose(scaled(points, distances), lowered(points, distances), rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_map_of_many_topics_is_made_in_a_second():
     distances = 1 - topic_similarity(np.random.default_rng(0).dirichlet(np.full(500, 0.05), 400))
     with threadpool_limits(1, "blas"):  # threads that wait for each other would count, too

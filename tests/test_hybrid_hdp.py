@@ -138,6 +138,7 @@ def test_given_concentrations_stay():
     assert min(model.topic_concentration_, model.doc_concentration_) >= 1e-12
 
 
+@pytest.mark.slow
 def test_updates_that_move_the_root(monkeypatch, tmp_path):
     """All but the first until the hundredth; then in a first pass, and in what partial_fit is given."""
     moved, learned_root = [], HybridTopics._learned_root

@@ -52,6 +52,7 @@ def test_topics_move_after_passes_two_four_eight_and_drop_before_the_last(max_it
     assert passes == {"merge": merged, "split": split, "drop": {max_iter - 1}}
 
 
+@pytest.mark.slow
 def test_windows_split_in_all_passes_but_the_last():
     """Learned concentrations let fit train online. The first window is complete in the second pass."""
     for max_iter in (2, 3):
@@ -131,6 +132,7 @@ def test_training_is_online_after_a_first_pass_that_a_callback_ends(monkeypatch)
     assert updates == [(False, 1.0)]
 
 
+@pytest.mark.slow
 def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
     n_looks, X = [], bars().data[:300]
 
@@ -164,6 +166,7 @@ def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
     assert n_looks[-1] > n_looks[0] and len(n_looks) == 4 * 3 + 4
 
 
+@pytest.mark.slow
 def test_an_update_that_moves_topics_is_undone(monkeypatch):
     """It is long, so Ctrl-C does not wait; training goes on as if it had not begun."""
     n_updates, moved = [], SplitMergeTopics._moved

@@ -237,6 +237,7 @@ def zipf_documents(lengths, exponent=1.0, n_words=3000):
     return sp.csr_array((np.ones(len(words)), (rows, words)), shape=(len(lengths), n_words))
 
 
+@pytest.mark.slow
 def test_words_in_rows_are_warned_of():
     X = zipf_documents(np.random.default_rng(1).lognormal(3.5, 1.0, 2000).astype(int) + 1)
     model = OnlineEMLDA(2, max_iter=1)

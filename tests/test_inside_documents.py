@@ -108,6 +108,7 @@ def test_sampled_topics_of_words_have_the_exact_mean(dense_topics, monkeypatch):
     assert_within(weights, expected[[0, 3, 4]], 4)  # the first word is that of three tokens
 
 
+@pytest.mark.slow
 def test_draws_of_a_chain_have_the_exact_moments():
     """From the public method: the draws of one document, which depend on each other no more than little."""
     _, prior = TINY[2]

@@ -138,6 +138,7 @@ def bars_of(ax, n_topics):
     )
 
 
+@pytest.mark.slow
 def test_plot_topics_shows_words_beside_bars_of_their_probabilities(plt):
     names = ["ä", "Ög", "Å|", "lp"]
     ax = plot_topics(COMPONENTS, names, topics=[2, "Topic 0", 1], titles=["two", "zero", "1"], n_columns=2)
@@ -166,6 +167,7 @@ def test_plot_topics_shows_words_beside_bars_of_their_probabilities(plt):
     assert part.axes == [ax] and plt.get_fignums() == [whole.number]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_topics", [1, 5])
 def test_labels_of_plotted_topics_do_not_overlap(plt, n_topics):
     rng = np.random.RandomState(0)
@@ -192,6 +194,7 @@ def test_words_and_names_with_dollar_signs_are_plotted_as_they_are(plt):
     assert texts[:2] == ["Topic 0", "$\\nonsense{$"] and {*texts[2:5]} == {"$\\nonsense{$", "a_b$", "c"}
 
 
+@pytest.mark.slow
 def test_lone_surrogates_are_shown_as_replacement_characters(plt, tmp_path):
     """No picture, page or column of text can have them; a vectorizer finds them in texts as others."""
     texts = ["a\ud800b c d e", "c d \udfffe d"] * 20
@@ -209,6 +212,7 @@ def test_lone_surrogates_are_shown_as_replacement_characters(plt, tmp_path):
     assert words.tolist() == known
 
 
+@pytest.mark.slow
 def test_long_words_and_names_are_cut_and_leave_room(plt):
     address = "https://example.org/" + "a" * 5000
     model = OnlineEMLDA(n_components=2, max_iter=1, random_state=0).fit(np.eye(3))
@@ -224,6 +228,7 @@ def test_long_words_and_names_are_cut_and_leave_room(plt):
         assert min(box.x0 for box in labels) >= 0 and ax.bbox.width > 100
 
 
+@pytest.mark.slow
 def test_plot_scores_draws_one_curve_or_several(plt):
     ax = plot_scores([1, 2, 3], [-3.0, -2.0, -1.5])
     assert_array_equal(ax.lines[0].get_xydata(), [[1, -3], [2, -2], [3, -1.5]])

@@ -119,6 +119,7 @@ def test_document_step_stops_soon_and_changes_nothing(name, long, kernel, n_jobs
     assert_same_state(state(model), before)
 
 
+@pytest.mark.slow
 def test_transform_and_elbo_stop_soon(monkeypatch):
     model = new("OnlineVariationalLDA", n_components=50).fit(FEW)
     model.set_params(**LONG_SEARCH)
@@ -127,6 +128,7 @@ def test_transform_and_elbo_stop_soon(monkeypatch):
         assert interrupted(monkeypatch, kernel, lambda c=call: c(LONG), delay=0.1) < SOON, call
 
 
+@pytest.mark.slow
 def test_last_pass_is_interrupted_where_it_tries_many_pairs(monkeypatch):
     settings = {"n_components": 200, "batch_size": HUGE, "shuffle": False, "total_samples": 80}
     counts = random_counts(80, 3000, 0.05)
@@ -172,6 +174,7 @@ def test_long_sweep_stops_soon(name, n_components, n_repeats, monkeypatch):
     assert_same_state(state(model), before)
 
 
+@pytest.mark.slow
 def test_long_document_stops_soon(monkeypatch):
     counts = sp.csr_array(np.full((1, 5000), 10.0))
     model = new("MomentMatchingLDA", n_components=1000)

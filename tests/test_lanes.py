@@ -250,6 +250,7 @@ def test_bits_depend_on_nothing_but_the_lanes_and_the_model_is_a_plain_one(model
     assert _lanes.start_of(finished).state.n_updates == finished.n_batch_iter_ == 3
 
 
+@pytest.mark.slow
 def test_batches_that_are_summed_in_groups_have_keys_of_their_own():
     """Those of more documents than are treated at once."""
     many = make_bars(2400, random_state=2).data
@@ -452,6 +453,7 @@ def test_updates_are_checked_as_kernels_read_them(change, message):
         merge_updates(model, [update])
 
 
+@pytest.mark.slow
 def test_numbers_may_be_of_any_type_and_are_summed_without_overflow(tmp_path):
     model = Rounds(MODELS["gibbs"]).run().model
     updates = [local_update(model, X[:50], lane=lane, batch_size=50) for lane in range(3)]
@@ -466,6 +468,7 @@ def test_numbers_may_be_of_any_type_and_are_summed_without_overflow(tmp_path):
         assert_same_bits(load(tmp_path / "model"), models[1])
 
 
+@pytest.mark.slow
 def test_updates_without_documents_only_forget():
     """And soon: at most ten seconds for as many as are allowed."""
     model, n_updates = Rounds(MODELS["streaming gibbs"]).run().model, 65536 // 8

@@ -84,6 +84,7 @@ def twin_of_bound(corpus, phi, counts, sample_weight):
     return reference.bound(counts, phi, sample_weight, *given) + prior_terms(topics)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_bound_of_summaries_is_that_of_all_documents(monkeypatch, cells_of, weighted):
     """After visits, moves and steps of all parameters between them."""
@@ -106,6 +107,7 @@ def test_bound_of_summaries_is_that_of_all_documents(monkeypatch, cells_of, weig
     assert_allclose(values, expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", ["cold", "warm", "better"])
 def test_bound_never_falls_without_moves(start):
     history = make_model(split_merge=False, document_start=start, max_iter=12).fit(X).training_history_
@@ -117,6 +119,7 @@ def test_bound_never_falls_without_moves(start):
         assert len(set(history[name].tolist())) > 1
 
 
+@pytest.mark.slow
 def test_gains_and_history_of_moves_are_those_of_the_bound(monkeypatch):
     """Gains of what is decided are what the bound of all summaries says before and after."""
     compared = []
@@ -152,6 +155,7 @@ def test_no_split_is_tried_if_none_is_allowed():
         assert ("split" in moves["kind"]) == (max_splits > 0)
 
 
+@pytest.mark.slow
 def test_moves_from_refused_results_are_made_only_where_they_raise_the_bound(monkeypatch):
     """With one step per document, many results and some of the moves that follow from them are worse."""
     made, original = [], MemoizedTraining._merge

@@ -83,6 +83,7 @@ def test_online_updates_equal_those_with_the_inference_of_scikit_learn(prior, or
 # The bound
 
 
+@pytest.mark.slow
 def test_elbo_equals_its_terms_by_numpy():
     """With documents that have no words; and beyond one group of documents, of real-valued counts."""
     prior = np.array([0.1, 0.2, 0.5, 1.1])

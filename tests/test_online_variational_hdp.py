@@ -141,6 +141,7 @@ def test_online_step_moves_by_the_natural_gradient():
 # Topics, their number and their names
 
 
+@pytest.mark.slow
 def test_topics_in_use_have_a_token_and_the_others_are_left_out():
     """Proportions fold those not in use."""
     bars = make_bars(300, random_state=0)

@@ -11,6 +11,7 @@ from sktopic._runtime import _parallel
 from sktopic._runtime._parallel import Workers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("backend", "leave"), [("threading", False), ("sequential", False), ("loky", True)])
 def test_pieces_leave_the_process_for_backends_without_shared_memory(backend, leave):
     with joblib.parallel_config(backend, n_jobs=2), Workers() as workers:

@@ -122,6 +122,7 @@ def test_lazy_decay_is_plain_decay(name, workers):
     run(start(), RATES[name], workers, check=check)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(RATES)[:4])
 def test_lazy_average_is_the_plain_mean_of_the_states(name, workers):
     folds = []

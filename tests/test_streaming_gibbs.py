@@ -32,6 +32,7 @@ def test_several_passes_count_each_document_as_often():
     assert_array_equal(model.topic_word_counts_.sum(axis=0), 3 * X.sum(axis=0))
 
 
+@pytest.mark.slow
 def test_fading_for_hundreds_of_updates_leaves_no_trace_of_rounding():
     """The scale of the counts falls below any float, and they stay what they are."""
     model = make_model(decay=0.3, batch_size=1, max_iter=12).fit(X)

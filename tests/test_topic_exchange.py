@@ -69,6 +69,7 @@ def test_best_order_is_the_most_probable_of_all():
         assert_array_equal(best_order(places, settled), np.arange(K))
 
 
+@pytest.mark.slow
 def test_sampled_orders_leave_the_posterior_as_it_is():
     """Draws of arrangements, each followed by a step: what comes out has the same probabilities."""
     found, places = RNG.normal(size=(2, 4)), np.array([1, 3])

@@ -205,6 +205,7 @@ def test_counts_of_any_size_are_conserved(count, dtype, kernel):
     assert z.min() >= 0 and z.max() < 3
 
 
+@pytest.mark.slow
 def test_sums_of_many_tokens_lose_no_small_shares():
     """Two million tokens in float32, of which one topic has a millionth each."""
     phi = np.tile([1.0, 1e-6], (40_000, 1))

@@ -187,6 +187,7 @@ def test_golden_held_out_documents(name):
     assert_allclose(theta, GOLDEN[f"{name}_held_theta"], rtol=1e-8, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_reference_has_the_numbers_of_the_published_program():
     """After the four changes that the page about the golden arrays lists."""
     gamma, beta = GOLDEN["ddm_gamma0"], GOLDEN["ddm_beta0"]
@@ -330,6 +331,7 @@ def extreme_posterior(model, match, alpha, gamma, seed=0):
     return Posterior(model, match, start, [1.0] if model == FIXED else gamma, beta)
 
 
+@pytest.mark.slow
 @for_each_model
 def test_update_loses_digits_only_where_a_sum_is_matched_at_a_corner(model):
     """The share of the others is then the difference of one and a square, in the degenerate model that of two
@@ -433,6 +435,7 @@ def test_long_documents_leave_a_sound_posterior(model, match, weight):
         assert_allclose(posterior.spread, 1.0 - (posterior.mean**2).sum(axis=1), rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [DEGENERATE, TRIANGULAR], ids=["degenerate", "triangular"])
 def test_number_of_topics_that_has_long_been_out_of_the_question_comes_back(model):
     """From less than the smallest double, through documents of one token each."""

@@ -203,6 +203,7 @@ def test_ctrl_c_leaves_no_thread_behind(leaves_no_thread):
     del team
 
 
+@pytest.mark.slow
 @alone
 def test_helpers_sleep_where_there_is_nothing_to_do():
     team = Team(3)
