@@ -373,8 +373,12 @@ def test_white_space_and_sizes_that_are_not_announced(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"2\r\n3\r\n4\r\n1\t3  2\r\n1 3 4\r\n 2 1 1 \r\n2 2 1\r\n\r\n")
     assert_array_equal(read_uci(path)[0].toarray(), [[0, 0, 6], [1, 1, 0]])
-    path.write_text("1\n1\n1100\n" + "1 1 1\n" * 1100 + "\n" * 2000)  # one empty line each, and 1000 more
+    content = "1\n1\n1100\n" + "1 1 1\n" * 1100 + "\n" * 2100  # one empty line each, and 1000 more
+    path.write_text(content)
     assert read_uci(path)[0].toarray() == 1100
+    path.write_text(content + "\n")
+    with pytest.raises(ValueError, match="line 3204: empty; more than 1000 empty lines"):
+        read_uci(path)
     path.write_bytes(b"3 4:1 2:2 4:5\n0\n\n\n")
     X, names = read_ldac(path)
     assert_array_equal(X.toarray(), [[0, 0, 2, 0, 6], [0, 0, 0, 0, 0]])
@@ -417,6 +421,8 @@ WRONG = [
     (read_uci, b"2\n3\n2\n1 1 2147483647\n1 1 1\n", r"in document 1 add up to 2147483648; at most"),
     (read_ldac, b"", "has no documents"),
     (read_ldac, b"1 0:1\n2 0:1\n", "line 2: 2 words are announced, but there are 1"),
+    (read_ldac, b"1 0:1 9:1\n1 0:1\n", "line 1: 1 words are announced, but there are 2"),
+    (read_ldac, b"1 9:1\n1 0:1 1:1\n", r"line 1: word number 9 is outside 0\.\.2"),
     (read_ldac, b"1 0:1\n1 3:1\n", r"line 2: word number 3 is outside 0\.\.2"),
     (read_ldac, b"1 -1:1\n", "line 1: expected 'N word:count"),
     (read_ldac, b"1 0:1\n1 0:0\n", r"line 2: count 0 is outside 1\.\."),

@@ -251,13 +251,17 @@ def test_frozen_topics_are_not_moved():
 
 
 @pytest.mark.law
-@pytest.mark.parametrize("n_topics", [3, 200], ids=["rows", "lists"])
-def test_sampler_with_a_frozen_topic_has_the_law_enumerated(n_topics, monkeypatch):
+@pytest.mark.parametrize(
+    ("n_topics", "prior"),
+    [(3, 0.1), (200, 0.1), (3, [[2.0, 0.1, 0.1], [0.1, 0.1, 1.0], [0.1, 0.5, 0.1]])],
+    ids=["rows", "lists", "matrix"],
+)
+def test_sampler_with_a_frozen_topic_has_the_law_enumerated(n_topics, prior, monkeypatch):
     """All assignments of three tokens of a document: frozen topics have fixed words, others are collapsed."""
     first = np.array([[1, 0, 1], [0, 1, 0]])
-    alpha, beta = np.full(n_topics, 1e-6), 0.1
+    alpha, beta = np.full(n_topics, 1e-6), np.broadcast_to(prior, (n_topics, 3))
     alpha[:3] = 0.8, 0.5, 0.6
-    given = {"doc_topic_prior": alpha, "topic_word_prior": beta, "n_draws": 1, "random_state": 0}
+    given = {"doc_topic_prior": alpha, "topic_word_prior": prior, "n_draws": 1, "random_state": 0}
     model = CollapsedGibbsLDA(n_topics, max_iter=5, **given).fit(first).freeze_topics([0])
     counts, totals = model._state.words.store.copy(), model._state.words.totals.copy()
     original, states = CollapsedLDA.swept, []
@@ -277,7 +281,7 @@ def test_sampler_with_a_frozen_topic_has_the_law_enumerated(n_topics, monkeypatc
         value += gammaln(alpha.sum()) - gammaln(alpha.sum() + 3)
         n_kw, n = counts.copy(), totals.copy()
         for w, k in zip([0, 0, 1], z):
-            value += np.log((n_kw[w, k] + beta) / (n[k] + 3 * beta))
+            value += np.log((n_kw[w, k] + beta[k, w]) / (n[k] + beta[k].sum()))
             if k != 0:
                 n_kw[w, k] += 1
                 n[k] += 1

@@ -16,7 +16,7 @@ from sktopic.hdp import DirectAssignmentHDP
 from sktopic.hdp._memoized import _splits
 from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
 from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges
-from sktopic.hdp._memoized._splits import Proposal, TrackedSplits, propose
+from sktopic.hdp._memoized._splits import GatheredCells, Proposal, TrackedSplits, Waiting, propose
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
 from sktopic.hdp._memoized._training import MemoizedTraining
 from sktopic.hdp._parameters import Parameters
@@ -273,6 +273,21 @@ def test_parts_of_a_topic_have_all_its_tokens(corpus_and_phi):
     sums = [brentq(lambda x, norm=norm: digamma(x) - norm, 1e-3, 1e6, xtol=1e-9) for norm in norms[:, 0]]
     assert_allclose(norms, norms[:, :1] * np.ones(5), rtol=1e-12)
     assert sum(sums) == pytest.approx(2 * 25 * eta + corpus.topics.words.totals[2], rel=1e-9)
+
+
+def test_topics_are_divided_in_more_parts_after_each_odd_number_of_refusals(corpus_and_phi):
+    """Refusals of other topics do not count. Two parts are tried, or up to eight that are not small."""
+    corpus, cells, _ = corpus_and_phi
+    corpus.topics = changed(corpus.topics, ids=np.array([2, 0, 3, 1]))
+    gathered, waiting = GatheredCells(corpus, range(4)), Waiting()
+    for identity, n_refusals in ((0, 2), (3, 1), (1, 3)):
+        for number in range(n_refusals):
+            waiting.refuse(identity, number)
+    with Workers(1) as workers:
+        for visit in visits_of(corpus, cells, workers):
+            gathered.see(visit)
+        proposed = gathered.proposed(corpus, waiting, 0, workers)
+    assert [len(proposed[k].shares) > 2 for k in range(4)] == [False, False, True, True]
 
 
 def test_drop_equals_a_full_recomputation(monkeypatch, corpus_and_phi):

@@ -81,12 +81,13 @@ def test_interrupted_curve_goes_on_from_its_file(curve, fits, tmp_path):
     assert len(lines) == 4 and {"key", "n_components", "score"} <= json.loads(lines[0]).keys()
     for n_bytes in 0, 30, len(lines[3]) - 1:  # of the last line, as a kill may leave it
         file.write_bytes(b"".join(lines[:3]) + lines[3][:n_bytes])
-        fits[0] = 6
+        fits[0] = 100
         loud = OnlineEMLDA(max_iter=2, n_jobs=2, verbose=1)
         resumed = topic_number_curve(loud, X.tocsc(), references=references, results_file=file, **SETTINGS)
-        assert fits[0] == 0
+        assert fits[0] == 94
         assert measured(resumed) == measured(curve)
         assert len(file.read_bytes().splitlines()) == 9
+    fits[0] = 0
     assert measured(topic_number_curve(LDA, X, results_file=file, **SETTINGS))[0] == measured(curve)[0]
     for change in ({"X": X[1:]}, {"random_state": 1}, {"n_words": 3}, {"cv": 4}):
         with pytest.raises(KeyboardInterrupt):  # there is more to be computed
