@@ -6,9 +6,9 @@ from pathlib import Path
 
 # Raised in a change of the library after which an estimator finds something else; 1 for all others.
 VERSIONS = {
-    "OnlineEMLDA": 5,
-    "OnlineEMLDA with another prior": 4,
-    "OnlineEMLDA with a decay": 3,
+    "OnlineEMLDA": 6,
+    "OnlineEMLDA with another prior": 5,
+    "OnlineEMLDA with a decay": 4,
     "boosted OnlineEMLDA": 2,
     "OnlineEMHDP": 3,
     "OnlineEMHDP in one pass": 2,

@@ -129,6 +129,7 @@ TABLES = {
     "classifier": ["write_table"],
     "coherence_peers": ["write_tables", "write_differences"],
     "defaults": defaults,
+    "document_starts": ["write_table"],
     "flagship": ["write_tables", "write_confirmed", "write_equal_time", "write_first_pass"],
     "g_ope": ["draw_p", "draw_methods"],
     "gibbs_peers": ["write_tables"],

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
 from sktopic._inference import GibbsInference, GibbsStep, _gibbs
-from sktopic._kernels.random._rng import combine_each
+from sktopic._kernels._groups import Chains
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import TopicProbabilities
 
@@ -26,35 +26,26 @@ def documents_and_topics(n_topics=4):
     return batch, TopicProbabilities.from_components(topics)
 
 
-@pytest.mark.parametrize("dense_bytes", [_gibbs.DENSE_BYTES, 0], ids=["dense", "sparse"])
-def test_the_first_sweep_is_one_with_eight_times_the_prior(dense_bytes, workers, monkeypatch):
-    batch, topics = documents_and_topics()
-    monkeypatch.setattr(_gibbs, "DENSE_BYTES", dense_bytes)
-    keys, z, larger = batch.content_keys(0), batch.unassigned(), 8.0 * PRIOR
-    start = topics.gather(batch.words, larger, workers)
-    GibbsStep(0, 1)(batch, start, larger, combine_each(keys, 0), workers, assignments=z)
-    gathered = topics.gather(batch.words, PRIOR, workers)
-    expected = GibbsStep(2, 3)(batch, gathered, PRIOR, keys, workers, assignments=z)
-    counts = GibbsStep(3, 3, spread=True)(batch, gathered, PRIOR, keys, workers)
+@pytest.mark.parametrize("n_topics", [4, _gibbs.DENSE_TOPICS + 1])
+def test_the_first_of_the_discarded_sweeps_is_a_draw_by_words_alone(n_topics, workers):
+    prior, (batch, topics) = np.full(n_topics, 0.1), documents_and_topics(n_topics)
+    keys, z = batch.content_keys(0), batch.unassigned()
+    gathered = topics.gather(batch.words, prior, workers)
+    _gibbs.assign_by_words(batch, gathered, prior, Chains(keys, z), workers)
+    expected = GibbsStep(2, 3)(batch, gathered, prior, keys, workers, assignments=z)
+    counts = GibbsStep(3, 3, by_words=True)(batch, gathered, prior, keys, workers)
     for d in range(30):
-        np.testing.assert_allclose(counts.topic_weights(d), expected.topic_weights(d), rtol=1e-6)
+        np.testing.assert_array_equal(counts.topic_weights(d), expected.topic_weights(d))
 
 
 def test_inference_samples_as_training_does(workers):
     batch, topics = documents_and_topics()
     keys = batch.content_keys(0)
     given = batch, topics.gather(batch.words, PRIOR, workers), PRIOR, keys, workers
-    inference = GibbsInference(3, 3, spread=True)
-    counts, by_cell = GibbsStep(3, 3, spread=True)(*given), inference.by_cell(*given)
+    inference = GibbsInference(3, 3, by_words=True)
+    counts, by_cell = GibbsStep(3, 3, by_words=True)(*given), inference.by_cell(*given)
     expected = PRIOR + np.array([counts.topic_weights(d).sum(axis=0) / 3 for d in range(30)])
     for d in range(30):
         np.testing.assert_array_equal(by_cell.topic_weights(d), counts.topic_weights(d))
     expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(inference(*given).proportions(), expected, rtol=1e-5)
-
-
-def test_above_192_topics_the_first_sweep_is_like_others(workers):
-    prior, (batch, topics) = np.full(193, 0.05), documents_and_topics(193)
-    given = batch, topics.gather(batch.words, prior, workers), prior, batch.content_keys(0), workers
-    counts = [GibbsStep(3, 3, spread=spread)(*given).topic_weights(0) for spread in (False, True)]
-    np.testing.assert_array_equal(*counts)

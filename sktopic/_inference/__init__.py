@@ -14,7 +14,7 @@ folder has the steps that several methods use.
 
 from sktopic._inference._dense import DenseCounts
 from sktopic._inference._factored import WeightedCounts
-from sktopic._inference._gibbs import DENSE_TOPICS, GibbsInference, GibbsStep
+from sktopic._inference._gibbs import GibbsInference, GibbsStep
 from sktopic._inference._pieces import document_pieces, joined, joined_results
 from sktopic._inference._prediction import FixedTopics, draw_proportions, infer_proportions, infer_word_topics
 from sktopic._inference._protocol import (
@@ -28,7 +28,6 @@ from sktopic._inference._sparse_gibbs import SampledCounts, joined_indptr
 from sktopic._inference._variational import VariationalStep
 
 __all__ = [
-    "DENSE_TOPICS",
     "CellwiseStep",
     "DenseCounts",
     "ExpectedCounts",

@@ -5,21 +5,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._inference._dense_gibbs import CellCounts, DocumentSums, sweep_densely
+from sktopic._inference._pieces import sweep
 from sktopic._inference._sparse_gibbs import sweep_sparsely
 from sktopic._kernels._groups import Chains, Sweeps
 from sktopic._kernels.inference._dense_gibbs import PADDING
+from sktopic._kernels.inference._word_topics import draw_word_topics
 from sktopic._kernels.random._rng import combine_each
 
 # Topics up to which draws over all of them are faster than draws over those that a document has ...
-DENSE_TOPICS = 192
+DENSE_TOPICS = 512
 # ... unless the counts of all cells of a batch took more bytes than this.
 DENSE_BYTES = 1 << 28
 # Counted sweeps up to which the counts of cells are summed in float32: sums of more (of 64 clumps a cell) are
 # rounded by as much as sampling varies, and end at 2^24.
 SINGLE_SWEEPS = 1024
-# What the prior is multiplied by in a sweep that spreads documents over topics. A power of two: divisions by
-# it are exact.
-SPREAD = 8.0
 
 
 def precise(topics, sweeps):
@@ -27,14 +26,15 @@ def precise(topics, sweeps):
     return topics if sweeps <= SINGLE_SWEEPS else topics.in_doubles()
 
 
-def spread(batch, topics, prior, chains, sparsely, workers):
-    """Assign topics to all clumps, in a sweep that draws with SPREAD times the prior."""
+def assign_by_words(batch, topics, prior, chains, workers):
+    """Assign a topic to each clump, drawn from what its word alone says of topics (see _word_topics)."""
     chains = Chains(combine_each(chains.keys, 0), chains.z)
-    if sparsely:
-        topics, sweeps = topics.of_prior_times(SPREAD), Sweeps(0, 1, drawn=True)
-        sweep_sparsely(batch, topics, SPREAD * prior, chains, sweeps, workers)
-    else:
-        sweep_densely(batch, topics, SPREAD * prior, chains, Sweeps(0, 1), workers)
+    sweep(_assign, batch, topics, chains, workers, cumulative=topics.cumulative, prior=prior)
+
+
+def _assign(left_out, **arguments):
+    """The kernel for some documents, from whose words nothing is left out."""
+    draw_word_topics(**arguments)
 
 
 @dataclass
@@ -45,16 +45,14 @@ class GibbsStep:
     ----------
     burn_in, sweeps : sweeps discarded, then sweeps counted
     drawn : whether draws are counted, not the conditional probabilities they are made from
-    spread : whether the first sweep, which is discarded, draws with SPREAD times the prior. It assigns tokens
-        one after the other, and a chain keeps to the few topics of the first ones for many sweeps; from too
-        many topics it comes to the right ones in few. Above DENSE_TOPICS, where a draw takes longer the more
-        topics its document has, it is a sweep like others: it would take longer than all of them.
+    by_words : whether draws by words alone take the place of the first sweep, which is discarded. Otherwise
+        it assigns tokens one after the other.
     """
 
     burn_in: int
     sweeps: int
     drawn: bool = False
-    spread: bool = False
+    by_words: bool = False
 
     def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False, assignments=None):
         """assignments: (n_clumps,) int32, the topic of each clump, continued from and written to."""
@@ -63,8 +61,8 @@ class GibbsStep:
         sparsely = self.drawn or len(prior) > DENSE_TOPICS or size > DENSE_BYTES
         if assignments is None:
             assignments = batch.unassigned()
-            if self.spread and len(prior) <= DENSE_TOPICS:
-                spread(batch, topics, prior, Chains(keys, assignments), sparsely, workers)
+            if self.by_words:
+                assign_by_words(batch, topics, prior, Chains(keys, assignments), workers)
                 burn_in -= 1
         chains = Chains(keys, assignments)
         sweeps = Sweeps(burn_in, self.sweeps, self.drawn, with_prior_statistics)
@@ -81,12 +79,12 @@ class GibbsInference:
     Attributes
     ----------
     burn_in, sweeps : sweeps discarded, then sweeps counted
-    spread : as in GibbsStep
+    by_words : as in GibbsStep
     """
 
     burn_in: int
     sweeps: int
-    spread: bool = False
+    by_words: bool = False
 
     def __call__(self, batch, topics, prior, keys, workers):
         chains, sweeps = self._start(batch, topics, prior, keys, workers)
@@ -99,9 +97,9 @@ class GibbsInference:
     def _start(self, batch, topics, prior, keys, workers):
         """The chains to continue from, and the sweeps that remain."""
         chains = Chains(keys, batch.unassigned())
-        if not self.spread or len(prior) > DENSE_TOPICS:
+        if not self.by_words:
             return chains, Sweeps(self.burn_in, self.sweeps)
-        spread(batch, topics, prior, chains, False, workers)
+        assign_by_words(batch, topics, prior, chains, workers)
         return chains, Sweeps(self.burn_in - 1, self.sweeps)
 
     def by_cell(self, batch, topics, prior, keys, workers):
@@ -115,10 +113,10 @@ class GibbsInference:
 
     def posteriors(self, batch, topics, prior, keys, n_draws, workers):
         """Those given the topics of tokens, before each of which are as many sweeps as `__call__` makes."""
-        sweep = sweep_densely if len(prior) <= DENSE_TOPICS else sweep_sparsely
+        sampled = sweep_densely if len(prior) <= DENSE_TOPICS else sweep_sparsely
         assignments, (document, weight) = batch.unassigned(), batch.clumps()
         for i in range(n_draws):
             chains = Chains(combine_each(keys, i), assignments)
-            sweep(batch, topics, prior, chains, Sweeps(self.burn_in + self.sweeps - 1, 1), workers)
+            sampled(batch, topics, prior, chains, Sweeps(self.burn_in + self.sweeps - 1, 1), workers)
             counts = np.bincount(document * len(prior) + assignments, weight, batch.n_documents * len(prior))
             yield prior + counts.reshape(batch.n_documents, len(prior))

@@ -36,10 +36,6 @@ class GatheredTopics:
         rows, cumulative = (array.astype(np.float64, copy=False) for array in (self.rows, self.cumulative))
         return GatheredTopics(rows, cumulative, self.log_norm, self.left_out)
 
-    def of_prior_times(self, factor):
-        """The same, gathered for so many times the prior."""
-        return GatheredTopics(self.rows / factor, self.cumulative, self.log_norm + np.log(factor))
-
 
 def part_of(left_out, documents):
     """What is left out for a slice of documents, given that for all of them, which may be None."""

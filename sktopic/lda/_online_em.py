@@ -80,8 +80,8 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
-        Number of discarded Gibbs sweeps per document (burn-in) in training, >= 0. With at most 192 topics and
-        ``boost=False``, the first sweep uses eight times doc_topic_prior, also in `transform`.
+        Number of discarded Gibbs sweeps per document (burn-in) in training, >= 0. In place of the first one,
+        here and in `transform`, topics are drawn by the word alone. ``boost=True`` has no such draw.
     doc_sweeps : int, default=3
         Number of averaged Gibbs sweeps per document in training, >= 1.
     transform_burn_in : int, default=4
@@ -147,7 +147,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    A token costs a short pass over all topics if there are at most 192, otherwise a scan of the topics in its
+    A token costs a short pass over all topics if there are at most 512, otherwise a scan of the topics in its
     document. Each distinct word of a batch adds one pass over all topics. Memory: 8 bytes times n_features *
     n_components (twice that with ``average=True``), plus the memory of one batch. For a single pass over a
     few thousand documents, ``doc_burn_in=10, doc_sweeps=10`` predicts better than the defaults. A count c <=
@@ -155,9 +155,9 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     tokens. Heavy tokens mix slowly: for counts far above 64 prefer ``inference='variational'``. Departures
     from the paper:
 
-    - Sweeps visit tokens in the order of the words. They start from a sequential assignment with a larger
-      prior, and sum conditional probabilities as they are computed. Pseudo-counts are added when topics are
-      computed.
+    - Sweeps visit tokens in the order of the words, and sum conditional probabilities as they are computed.
+      They start from topics that are drawn without regard to other tokens. Pseudo-counts are added when topics
+      are computed.
     - The default step size has exponent 0.65 instead of 0.5, and is at most 4 / t in the first pass.
     - In later passes of `fit`, a document's estimated earlier counts are subtracted from the topics in
       averaged sweeps. This does not apply to ``boost=True``, mean-field inference, `partial_fit` and
@@ -265,10 +265,10 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         if self.learning_decay is not None:
             steps = StepSize(self.learning_offset, self.learning_decay)
         if self.inference == "gibbs":
-            spread = self.doc_burn_in > 0
-            inference = GibbsStep(self.doc_burn_in, self.doc_sweeps, spread=spread)
-            spread = self.transform_burn_in > 0
-            prediction = GibbsInference(self.transform_burn_in, self.transform_sweeps, spread=spread)
+            inference = GibbsStep(self.doc_burn_in, self.doc_sweeps, by_words=self.doc_burn_in > 0)
+            prediction = GibbsInference(
+                self.transform_burn_in, self.transform_sweeps, by_words=self.transform_burn_in > 0
+            )
             iterations = partial(GibbsIterations, burn_in=self.doc_burn_in, sweeps=self.doc_sweeps)
         else:
             settings = self.max_doc_update_iter, self.mean_change_tol

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from sktopic._inference import DENSE_TOPICS
 from sktopic._inference._token_counts import leaves_none_negative
 from sktopic._kernels._groups import CellsByWord, ClumpLists, TokensByWord, TopicPrior
 from sktopic._kernels.documents._topic_lists import TOPIC_CLUMPS
@@ -19,6 +18,8 @@ from sktopic._kernels.lda._dense_collapsed_gibbs import LONGEST, PADDING, count_
 from sktopic._kernels.lda._dense_collapsed_gibbs import sweep_words as sweep_rows
 from sktopic._topics._topic_word_prior import PriorEntries, prior_totals
 
+# Topics up to which draws over all of them are faster than draws over those that a document has.
+DENSE_TOPICS = 192
 # Smallest alpha_k q_k that is safe in float32.
 SMALLEST_PRODUCT = 1e-30
 

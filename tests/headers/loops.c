@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "hdp/_variational.h"
+#include "inference/_entry_draws.h"
 #include "inference/_lane_draws.h"
 #include "lda/_word_draws.h"
 #include "moments/_token_update.h"
@@ -230,6 +231,31 @@ static void topic_rows(void)
 DRAW_TOKENS(draw_by_floats, float, draw_tokens_float, show_float)
 DRAW_TOKENS(draw_by_doubles, double, draw_tokens_double, show)
 
+/* Draws with numbers of which some lead to no entry. */
+#define DRAW_ENTRIES(NAME, REAL, LOOP, SHOW)                                                                 \
+    static void NAME(void)                                                                                   \
+    {                                                                                                        \
+        static REAL row[PADDED], mass[PADDED], product[PADDED], running[PADDED], sums[PADDED], found[2 * 16]; \
+        static int32_t entries[16];                                                                          \
+        int i, k;                                                                                            \
+        begin(12);                                                                                           \
+        memset(row, 0, sizeof row);                                                                          \
+        memset(mass, 0, sizeof mass);                                                                        \
+        memset(sums, 0, sizeof sums);                                                                        \
+        for (k = 0; k < n; k++) {                                                                            \
+            row[k] = (REAL)in[0][k];                                                                         \
+            mass[k] = (REAL)in[1][k];                                                                        \
+        }                                                                                                    \
+        for (i = 0; i < 16; i++)                                                                             \
+            entries[i] = LOOP(PADDED, row, mass, product, running, (REAL)(i / 16.0), i % 2 ? sums : NULL,    \
+                              0.3, found + 2 * i, found + 2 * i + 1);                                        \
+        show_integers("same", #LOOP, entries, 16);                                                           \
+        SHOW("same", #LOOP, found, 2 * 16);                                                                  \
+        SHOW("same", #LOOP, sums, n);                                                                        \
+    }
+DRAW_ENTRIES(draw_entry_of_floats, float, draw_entry_float, show_float)
+DRAW_ENTRIES(draw_entry_of_doubles, double, draw_entry_double, show)
+
 /* Three sweeps over the tokens of a word, in as many documents as there are rows. */
 static void draw_by_words(void)
 {
@@ -277,6 +303,8 @@ int main(int argc, char **argv)
     variational();
     moments();
     topic_rows();
+    draw_entry_of_floats();
+    draw_entry_of_doubles();
     draw_by_floats(0);
     draw_by_floats(1);
     draw_by_doubles(0);

@@ -10,6 +10,7 @@ from scipy.special import psi
 
 from sktopic._kernels._groups import Chains, DenseSums, LeftOut, Sweeps
 from sktopic._kernels.inference import _dense_gibbs, _sparse_gibbs
+from sktopic._kernels.inference._word_topics import draw_word_topics
 from tests.kernels.tools import (
     ALONE,
     ROUNDING,
@@ -186,8 +187,28 @@ def test_blocks_widen_as_topics_appear_in_counted_sweeps(dtype):
     assert_allclose(log_theta, expected[2], rtol=1e-12)
 
 
+def run_word_topics(corpus, team=ALONE):
+    """The topics of all clumps, drawn by their words alone."""
+    z = np.full(corpus.clump_indptr[-1], -2, dtype=np.int32)
+    for documents, chain, _, (first, last) in chains(corpus, z, None):
+        bounds = corpus.clump_indptr[first : last + 1]
+        draw_word_topics(documents, bounds, corpus.rows, corpus.cumulative, corpus.prior, chain, team)
+    return z
+
+
+@for_both_precisions
+@pytest.mark.parametrize(
+    ("case", "n_topics"), [("mixed", 7), ("impossible words", 7), ("small", 1), ("unit", 200)]
+)
+def test_topics_by_words_alone_are_those_of_the_reference(case, n_topics, dtype):
+    corpus, *_ = corpus_and_start(n_topics, case, dtype)
+    expected = reference.draw_word_topics(corpus.documents, corpus.rows, corpus.prior, corpus.keys)
+    assert_array_equal(run_word_topics(corpus), expected)
+
+
 def test_any_number_of_threads_gives_the_same():
     corpus = random_corpus(9, 20, n_topics=18, counts="mixed", dtype=np.float32)
+    assert_teams_agree(lambda team: (run_word_topics(corpus, team),))
     assert_teams_agree(lambda team: run_dense(corpus, Sweeps(2, 3), team=team))
     for drawn in (False, True):
         sweeps = Sweeps(2, 3, drawn, with_log_theta=True)

@@ -1,4 +1,7 @@
-"""Gibbs sampling of documents with topics held fixed (the twin of _sparse_gibbs.pyx and _dense_gibbs.pyx)."""
+"""Gibbs sampling of documents with topics held fixed.
+
+The twin of _sparse_gibbs.pyx, _dense_gibbs.pyx and _word_topics.pyx.
+"""
 
 from functools import cache
 
@@ -84,7 +87,8 @@ def sweep_documents(documents, rows, prior, keys, z, sweeps, by_lanes=False, own
                 assignments.put(z[token], w)
         columns = []
         for sweep in range(n_burn_in + n_sweeps if clumps else 0):
-            assignments.drop_empty()
+            if sweep <= n_burn_in:
+                assignments.drop_empty()
             before, pending = list(assignments.order), None
             earlier = z.copy()
             for token, (cell, w) in clumps:
@@ -107,7 +111,8 @@ def sweep_documents(documents, rows, prior, keys, z, sweeps, by_lanes=False, own
                     z[token] = draw_by_lanes(phi, prior, n, pending, stream.uniform())
                     pending = z[token], w
                 else:
-                    z[token] = draw(phi, prior, n, assignments.order, stream.uniform())
+                    order = [assignments.order[i] for i in lane_by_lane(len(assignments.order))]
+                    z[token] = draw(phi, prior, n, order, stream.uniform())
                 assignments.put(z[token], w)
                 if sweep >= n_burn_in:
                     expected[cell, z[token]] += w if drawn else 0.0
@@ -117,6 +122,18 @@ def sweep_documents(documents, rows, prior, keys, z, sweeps, by_lanes=False, own
         orders.append(columns)
         first_token += len(clumps)
     return expected, fixed, log_theta, orders
+
+
+def draw_word_topics(documents, rows, prior, keys):
+    """The topics of all clumps, (n_clumps,), drawn from alpha_k phi_kw of their words alone."""
+    indptr, cell_word, cell_count = documents
+    rows, z = np.asarray(rows, dtype=np.float64), []
+    for d, key in enumerate(keys):
+        stream = Stream(key)
+        for cell, _ in clumps_of(indptr, cell_count, d):
+            ends = np.cumsum(prior * rows[cell_word[cell]])
+            z.append(np.searchsorted(ends, stream.uniform() * ends[-1], side="right"))
+    return np.array(z)
 
 
 def dense(corpus, column_indptr, column_topic, values, fixed, log_theta=()):

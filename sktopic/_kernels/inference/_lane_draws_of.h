@@ -25,52 +25,6 @@ NO_CONTRACTION INLINED void NAME(take)(const NAME(Document) *x, int32_t k, doubl
     NAME(set_entry)(x->mass, k, (REAL)(x->prior[k] + x->weight[k]));
 }
 
-/* Fill product and running; sums: what each lane comes to. */
-NO_CONTRACTION INLINED void NAME(multiply)(const NAME(Document) *x, const REAL *row, REAL *sums)
-{
-    const REAL *mass = x->mass;
-    REAL *product = x->product, *running = x->running;
-    ptrdiff_t k, n = x->n_padded;
-#if HAS_VECTORS
-    NAME(Eight) low = {0}, high = {0};
-    for (k = 0; k < n; k += LANES) {
-        NAME(Eight) p = *(const NAME(Eight) *)(row + k) * *(const NAME(Eight) *)(mass + k);
-        NAME(Eight) q = *(const NAME(Eight) *)(row + k + 8) * *(const NAME(Eight) *)(mass + k + 8);
-        *(NAME(Eight) *)(product + k) = p;
-        *(NAME(Eight) *)(product + k + 8) = q;
-        low += p;
-        high += q;
-        *(NAME(Eight) *)(running + k) = low;
-        *(NAME(Eight) *)(running + k + 8) = high;
-    }
-    *(NAME(Eight) *)sums = low;
-    *(NAME(Eight) *)(sums + 8) = high;
-#else
-    ptrdiff_t l;
-    for (l = 0; l < LANES; l++)
-        sums[l] = 0;
-    for (k = 0; k < n; k += LANES)
-        for (l = 0; l < LANES; l++) {
-            product[k + l] = row[k + l] * mass[k + l];
-            sums[l] += product[k + l];
-            running[k + l] = sums[l];
-        }
-#endif
-}
-
-/* out += share * product */
-NO_CONTRACTION INLINED void NAME(add_product)(const NAME(Document) *x, REAL share, REAL *out)
-{
-    ptrdiff_t k;
-#if HAS_VECTORS
-    for (k = 0; k < x->n_padded; k += 8)
-        *(NAME(Eight) *)(out + k) += share * *(const NAME(Eight) *)(x->product + k);
-#else
-    for (k = 0; k < x->n_padded; k++)
-        out[k] += share * x->product[k];
-#endif
-}
-
 /* total += x, x = 0; (n_padded,) */
 NO_CONTRACTION INLINED void NAME(empty_into)(REAL *restrict x, ptrdiff_t n, double *restrict total)
 {
@@ -79,16 +33,6 @@ NO_CONTRACTION INLINED void NAME(empty_into)(REAL *restrict x, ptrdiff_t n, doub
         total[k] += x[k];
         x[k] = 0;
     }
-}
-
-/* For the case that rounding led to a topic without a share. */
-static int32_t NAME(largest_product)(const NAME(Document) *x)
-{
-    int32_t k, best = 0;
-    for (k = 1; k < x->n_padded; k++)
-        if (x->product[k] > x->product[best])
-            best = k;
-    return best;
 }
 
 /* Draw the topics of a document's tokens anew, one after the other.
@@ -110,7 +54,7 @@ NO_CONTRACTION CLONED void NAME(draw_tokens)(
     REAL *some = mass + 3 * n_padded; /* what total gains from a few tokens: sums of many would be rounded */
     int32_t pending = 0;
     double pending_weight = 0.0;
-    ptrdiff_t t, s;
+    ptrdiff_t t;
     for (t = 0; t < n_tokens; t++) {
         const REAL *row = rows + cell[t] * n_padded;
         alignas(64) REAL cumulative[2 * LANES];
@@ -118,7 +62,7 @@ NO_CONTRACTION CLONED void NAME(draw_tokens)(
         int32_t lane, k;
         if (z[t] >= 0)
             NAME(take)(&x, z[t], size[t]);
-        NAME(multiply)(&x, row, lanes);
+        NAME(multiply)(n_padded, row, mass, x.product, x.running, lanes);
         NAME(accumulate)(lanes);
         cumulative[LANES - 1] = 0;
         before = lanes[LANES - 1];
@@ -128,23 +72,19 @@ NO_CONTRACTION CLONED void NAME(draw_tokens)(
         lane = NAME(count_below)(lanes, u);
         lane = lane < LANES ? lane : LANES - 1;
         left = u - cumulative[LANES - 1 + lane];
-        k = 0;
-        for (s = lane; s < n_padded; s += LANES)
-            k += x.running[s] <= left;
-        k = k * LANES + lane;
-        k = k < n_padded ? k : (int32_t)n_padded - 1;
+        k = NAME(find_in_lane)(n_padded, x.running, lane, left);
         k = u < before ? k : pending;
         if (pending_weight > 0.0)
             NAME(put)(&x, pending, pending_weight);
         if (counts || total) {
             REAL share = (REAL)size[t] / all, *out = counts ? counts + cell[t] * n_padded : some;
-            NAME(add_product)(&x, share, out);
+            NAME(add_product)(n_padded, share, x.product, out);
             out[pending] += share * added;
             if (!counts && (t % 256 == 255 || t == n_tokens - 1))
                 NAME(empty_into)(some, n_padded, total);
         }
         if (!(x.product[k] > 0) && u < before)
-            k = NAME(largest_product)(&x);
+            k = NAME(largest)(n_padded, x.product);
         pending = k;
         pending_weight = size[t];
         z[t] = k;

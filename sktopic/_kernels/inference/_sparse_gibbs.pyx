@@ -17,32 +17,40 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from sktopic._kernels._groups import SparseSums
 
 from sktopic._kernels.documents._clumps cimport clump_weight, n_clumps
 from sktopic._kernels.documents._sampled_counts cimport (
-    Buffer, Columns, append, begin_counts, clear_columns, end_counts, name_column, widen_counts,
+    Buffer, append, end_counts, reserve, restride,
 )
 from sktopic._kernels.inference._document_topics cimport (
-    DocumentTopics, clear_entries, draw_entry, drop_empty_entries, entry_of, put, scan, take,
+    DocumentTopics, clear_entries, drop_empty_entries, entry_of, put, take,
 )
+from sktopic._kernels.inference._entry_draws cimport LANES, draw_entry, set_entry
 from sktopic._kernels.numbers._precision cimport real
 from sktopic._kernels.numbers._special cimport digamma
-from sktopic._kernels.random._block_sums cimport BLOCK
-from sktopic._kernels.random._rng cimport Stream, seed_stream
+from sktopic._kernels.random._block_sums cimport BLOCK, draw_fixed
+from sktopic._kernels.random._rng cimport Stream, next_uniform, seed_stream
 from sktopic._kernels.threads._interrupt cimport count_work
 from sktopic._kernels.threads._team cimport GAP, Task, Team
+
+
+# Entries for which a document has room at first: a multiple of LANES.
+cdef enum:
+    FIRST_WIDTH = 64
 
 
 cdef struct Thread:
     # What a thread writes to: scratch space, and what it has found of its documents, one behind the other.
     DocumentTopics present
-    Columns columns
-    void* mass
+    void* mass  # of each entry, and zeros behind the last
     void* product
-    void* partial_sum
+    void* running
+    Buffer rows  # see begin_rows
+    Py_ssize_t width
+    bint is_summed
     double* log_theta  # or NULL
     double* less  # of each entry: the share of phi_kw that is left out for the present cell
     int32_t* lessened  # entries of which there is one
@@ -91,13 +99,13 @@ cdef struct Sampling:
     double* log_theta
 
 
-cdef int sweep_document(Sampling* given, Py_ssize_t d, Thread* thread, real _) except -1 nogil:
-    """All sweeps over one document: leaves its topics in columns, appends its block (one row a cell, one
-    entry a column) to values and adds to the cells' fixed parts. 1 when there is no memory."""
-    cdef int32_t n_topics = given.n_topics
+cdef int sweep_document(Sampling* given, Py_ssize_t d, Thread* thread, real like) except -1 nogil:
+    """All sweeps over one document: leaves its topics in present, appends its block (one row a cell, one
+    entry a topic) to values and adds to the cells' fixed parts. 1 when there is no memory."""
     cdef int n_burn_in = given.n_burn_in, n_sweeps = given.n_sweeps
     cdef bint drawn = given.drawn
     cdef Py_ssize_t first = given.indptr[d] - given.indptr[0], n_cells = given.indptr[d + 1] - given.indptr[d]
+    cdef Py_ssize_t n_topics = given.n_topics, n_blocks = (n_topics + BLOCK - 1) // BLOCK, done = 0
     cdef const int32_t* cell_word = given.cell_word + first
     cdef const double* cell_count = given.cell_count + first
     cdef const real* rows = <const real*>given.rows
@@ -106,96 +114,188 @@ cdef int sweep_document(Sampling* given, Py_ssize_t d, Thread* thread, real _) e
     cdef int32_t* z = given.z + given.token_indptr[d]
     cdef double* fixed = given.fixed + first
     cdef DocumentTopics* present = &thread.present
-    cdef Columns* columns = &thread.columns
-    cdef Buffer* values = &thread.values
     cdef real* mass = <real*>thread.mass
     cdef real* product = <real*>thread.product
-    cdef real* partial_sum = <real*>thread.partial_sum
+    cdef real* running = <real*>thread.running
     cdef double* log_theta = thread.log_theta
     cdef double own = given.own[d] if given.own != NULL else 0.0
-    cdef Py_ssize_t n_blocks = (n_topics + BLOCK - 1) // BLOCK, start = values.used, done = 0
     cdef Stream stream
-    cdef Py_ssize_t cell, token, stride = 0
-    cdef int32_t i, j, k, n_parts, n_before, n_lessened = 0
+    cdef Py_ssize_t cell, token, n_padded
+    cdef int32_t i, j, k, n_parts, n_lessened = 0
     cdef int sweep
     cdef bint keep
     cdef double w
-    cdef real total, share
+    cdef real total, left
     cdef const real* row
-    cdef const real* sums
     cdef real* out
 
     seed_stream(&stream, given.keys[d])
+    if begin_rows(thread, n_cells, sizeof(real)) != 0:
+        return 1
     token = 0
     for cell in range(n_cells):  # topics that an earlier call left in z
         n_parts = n_clumps(cell_count[cell])
         for i in range(n_parts):
             if z[token] >= 0:
-                put(present, entry_of(present, z[token]), clump_weight(cell_count[cell], n_parts, i))
+                j = entry_in(given, thread, cell_word, n_cells, z[token], like)
+                if j < 0:
+                    return 1
+                put(present, j, clump_weight(cell_count[cell], n_parts, i))
             token += 1
+    count_work(&done, n_cells * present.n)
 
     for sweep in range(n_burn_in + n_sweeps):
         keep = sweep >= n_burn_in
-        drop_empty_entries(present)
+        if sweep <= n_burn_in:  # topics of counted sweeps keep their columns
+            count_work(&done, n_cells * present.n)
+            drop_empty_columns(thread, n_cells, like)
         for j in range(present.n):
             mass[j] = <real>present.weight[j]
-            if keep:
-                name_column(columns, present.topic[j], j)
-        if sweep == n_burn_in:
-            stride = begin_counts(values, n_cells, present.n, n_topics, sizeof(real))
-            if stride < 0:
-                return 1
+        for j in range(present.n, <int32_t>thread.width):
+            mass[j] = 0
+        if sweep == n_burn_in and begin_sums(thread, n_cells, sizeof(real)) != 0:
+            return 1
         token = 0
         for cell in range(n_cells):
-            row = rows + cell_word[cell] * <Py_ssize_t>n_topics
             n_parts = n_clumps(cell_count[cell])
-            count_work(&done, n_parts * (2 * present.n + 16))
+            count_work(&done, n_parts * (present.n + 16))
             if own > 0.0 and keep:
                 n_lessened = leave_out(
-                    given, thread, own, cell_word[cell], cell_count[cell], row, z + token, mass
+                    given, thread, own, cell, cell_word[cell], cell_count[cell], z + token, mass
                 )
             for i in range(n_parts):
                 w = clump_weight(cell_count[cell], n_parts, i)
                 if z[token] >= 0:
                     j = present.position[z[token]]
                     take(present, j, w)
-                    mass[j] = mass_of(given, thread, j, mass)
-                n_before = present.n
-                total = scan(row, present, mass, product, partial_sum)
-                sums = cumulative + cell_word[cell] * n_blocks
-                j = draw_entry(row, sums, prior, n_topics, present, partial_sum, total, &stream)
+                    set_entry(mass, j, mass_of(given, thread, j, mass))
+                n_padded = (present.n + LANES - 1) // LANES * LANES
+                row = <const real*>thread.rows.data + cell * thread.width
+                out = sums_of(thread, cell, mass) if keep and not drawn else NULL
+                j = draw_entry(
+                    n_padded, row, mass, product, running, <real>next_uniform(&stream), out, w, &total, &left
+                )
+                if out != NULL:
+                    fixed[cell] += <real>(w / (total + 1))
+                if j < 0:
+                    k = draw_fixed(
+                        rows + cell_word[cell] * n_topics, cumulative + cell_word[cell] * n_blocks, prior,
+                        given.n_topics, left,
+                    )
+                    j = entry_in(given, thread, cell_word, n_cells, k, like)
+                    if j < 0:
+                        return 1
+                    count_work(&done, n_cells)
                 put(present, j, w)
-                mass[j] = mass_of(given, thread, j, mass)
+                set_entry(mass, j, mass_of(given, thread, j, mass))
                 z[token] = present.topic[j]
                 token += 1
-                if keep:
-                    if present.n > n_before:
-                        name_column(columns, present.topic[j], j)
-                    if columns.n > stride:
-                        stride = widen_counts(values, n_cells, stride, n_topics, sizeof(real))
-                        if stride < 0:
-                            return 1
-                    out = <real*>(values.data + start) + cell * stride
-                    if drawn:
-                        out[columns.of_entry[j]] += <real>w
-                        continue
-                    share = <real>(w / (total + 1))
-                    fixed[cell] += share
-                    for k in range(n_before):
-                        out[columns.of_entry[k]] += share * product[k]
+                if keep and drawn:
+                    out = sums_of(thread, cell, mass)
+                    out[j] += <real>w
             for i in range(n_lessened):
                 j = thread.lessened[i]
                 thread.less[j] = 0.0
                 mass[j] = <real>present.weight[j]
         if keep and log_theta != NULL:
             if sweep == n_burn_in:
-                for j in range(n_topics):
+                for j in range(given.n_topics):
                     log_theta[j] = 0.0
             for j in range(present.n):
                 k = present.topic[j]
-                log_theta[columns.of_entry[j]] += digamma(prior[k] + present.weight[j]) - digamma(prior[k])
-    end_counts(values, n_cells, columns.n, stride, sizeof(real))
+                log_theta[j] += digamma(prior[k] + present.weight[j]) - digamma(prior[k])
+    end_counts(&thread.values, n_cells, present.n, thread.width, sizeof(real))
     return 0
+
+
+# The rows of the words of a document, of the topics in it alone: a number a cell and entry, the entries of a
+# cell side by side, so that draws read them in a row. Sums have the same width, as long as they grow.
+
+cdef inline int begin_rows(Thread* thread, Py_ssize_t n_cells, size_t size) noexcept nogil:
+    """Make room for the first entries; -1 when there is no memory."""
+    thread.is_summed = False
+    thread.width = FIRST_WIDTH
+    thread.rows.used = 0
+    if reserve(&thread.rows, n_cells * FIRST_WIDTH * size) != 0:
+        return -1
+    memset(thread.rows.data, 0, n_cells * FIRST_WIDTH * size)
+    return 0
+
+
+cdef inline int begin_sums(Thread* thread, Py_ssize_t n_cells, size_t size) noexcept nogil:
+    """Let all sums be zero, behind what values has; -1 when there is no memory."""
+    cdef size_t n_bytes = n_cells * thread.width * size
+    if reserve(&thread.values, n_bytes) != 0:
+        return -1
+    memset(thread.values.data + thread.values.used, 0, n_bytes)
+    thread.is_summed = True
+    return 0
+
+
+cdef inline real* sums_of(const Thread* thread, Py_ssize_t cell, const real* like) noexcept nogil:
+    """The sums of a cell, (width,)."""
+    return <real*>(thread.values.data + thread.values.used) + cell * thread.width
+
+
+cdef int widen(Thread* thread, Py_ssize_t n_cells, size_t size) noexcept nogil:
+    """Make room for twice the entries; -1 when there is no memory."""
+    cdef size_t old = thread.width * size, n_bytes = 2 * n_cells * old
+    if reserve(&thread.rows, n_bytes) != 0:
+        return -1
+    restride(thread.rows.data, n_cells, old, old, 2 * old)
+    if thread.is_summed:
+        if reserve(&thread.values, n_bytes) != 0:
+            return -1
+        restride(thread.values.data + thread.values.used, n_cells, old, old, 2 * old)
+    thread.width *= 2
+    return 0
+
+
+cdef int32_t entry_in(
+    const Sampling* given,
+    Thread* thread,
+    const int32_t* cell_word,
+    Py_ssize_t n_cells,
+    int32_t topic,
+    real like,
+) noexcept nogil:
+    """The entry of a topic, opened if need be; -1 when there is no memory."""
+    cdef int32_t n = thread.present.n, j = entry_of(&thread.present, topic)
+    cdef const real* column = <const real*>given.rows + topic
+    cdef Py_ssize_t c, n_topics = given.n_topics
+    cdef real* rows
+    cdef real* mass = <real*>thread.mass
+    if j < n:
+        return j
+    if n == thread.width:
+        if widen(thread, n_cells, sizeof(real)) != 0:
+            return -1
+        for c in range(n, thread.width):
+            mass[c] = 0
+    rows = <real*>thread.rows.data + j
+    for c in range(n_cells):
+        rows[c * thread.width] = column[cell_word[c] * n_topics]
+    return j
+
+
+cdef void drop_empty_columns(Thread* thread, Py_ssize_t n_cells, real like) noexcept nogil:
+    """Drop the topics without clumps, and their rows."""
+    cdef DocumentTopics* present = &thread.present
+    cdef int32_t* kept = thread.lessened  # where nothing is at this time
+    cdef int32_t n = 0, j
+    cdef Py_ssize_t c
+    cdef real* row
+    for j in range(present.n):
+        if present.members[j] > 0:
+            kept[n] = j
+            n += 1
+    if n == present.n:
+        return
+    for c in range(n_cells):
+        row = <real*>thread.rows.data + c * thread.width
+        for j in range(n):
+            row[j] = row[kept[j]]
+    drop_empty_entries(present)
 
 
 cdef inline real mass_of(
@@ -212,25 +312,26 @@ cdef int32_t leave_out(
     const Sampling* given,
     Thread* thread,
     double own,
+    Py_ssize_t cell,
     int32_t word,
     double count,
-    const real* row,
     const int32_t* z,
     real* mass,
 ) noexcept nogil:
     """Leave a document's own tokens of a word, which are in topics z now, out of phi_kw: fill less and
     lessened, and the masses of these entries. Return their number."""
+    cdef const real* row = <const real*>thread.rows.data + cell * thread.width
     cdef int32_t n_parts = n_clumps(count), n = 0, i, j
     cdef double phi, most, share
     for i in range(n_parts):
         if z[i] < 0:
             continue
-        phi = row[z[i]]
+        j = thread.present.position[z[i]]
+        phi = row[j]
         most = 1.0 - given.smoothing[z[i]] * given.unit[word] / phi if phi > 0.0 else 0.0
         if not most > 0.0:
             continue
         share = own * clump_weight(count, n_parts, i) * given.token[z[i]] * given.unit[word] / phi
-        j = thread.present.position[z[i]]
         if thread.less[j] == 0.0 and share > 0.0:
             thread.lessened[n] = j
             n += 1
@@ -284,8 +385,10 @@ def sweep_documents(
     cdef int64_t[::1] value_indptr = np.zeros(n_documents + 1, dtype=np.int64)
     cdef int64_t[::1] token_indptr = np.zeros(n_documents + 1, dtype=np.int64)
     cdef double[::1] fixed = fixed_array
-    cdef int32_t[:, ::1] ints = np.full((n_threads, 7 * n_topics + GAP), -1, dtype=np.int32)
-    cdef real[:, ::1] reals = np.empty((n_threads, 3 * n_topics + GAP), dtype=dtype)
+    # Rows may get twice as wide as there are topics.
+    cdef Py_ssize_t n_padded = max(FIRST_WIDTH, 2 * n_topics)
+    cdef int32_t[:, ::1] ints = np.full((n_threads, 4 * n_topics + GAP), -1, dtype=np.int32)
+    cdef real[:, ::1] reals = np.empty((n_threads, 3 * n_padded + GAP), dtype=dtype)
     cdef double[:, ::1] doubles = np.zeros((n_threads, 3 * n_topics + GAP))
     cdef unsigned char[::1] threads = np.zeros(n_threads * sizeof(Thread), dtype=np.uint8)
     cdef unsigned char[::1] found = np.zeros(max(1, n_documents) * sizeof(Found), dtype=np.uint8)
@@ -296,12 +399,9 @@ def sweep_documents(
         thread.present.members = &ints[i, n_topics]
         thread.present.position = &ints[i, 2 * n_topics]
         thread.present.weight = &doubles[i, 0]
-        thread.columns.topic = &ints[i, 3 * n_topics]
-        thread.columns.position = &ints[i, 4 * n_topics]
-        thread.columns.of_entry = &ints[i, 5 * n_topics]
-        thread.mass, thread.product = &reals[i, 0], &reals[i, n_topics]
-        thread.partial_sum = &reals[i, 2 * n_topics]
-        thread.less, thread.lessened = &doubles[i, 2 * n_topics], &ints[i, 6 * n_topics]
+        thread.mass, thread.product = &reals[i, 0], &reals[i, n_padded]
+        thread.running = &reals[i, 2 * n_padded]
+        thread.less, thread.lessened = &doubles[i, 2 * n_topics], &ints[i, 3 * n_topics]
         thread.log_theta = &doubles[i, n_topics] if with_log_theta else NULL
     given.indptr, given.token_indptr, given.column_indptr = &indptr[0], &token_indptr[0], &column_indptr[0]
     given.value_indptr = &value_indptr[0]
@@ -336,6 +436,7 @@ def sweep_documents(
         return SparseSums(column_indptr_array, column_topic, values, fixed_array, log_theta)
     finally:
         for i in range(n_threads):
+            free(given.threads[i].rows.data)
             free(given.threads[i].values.data)
             free(given.threads[i].topics.data)
             free(given.threads[i].logs.data)
@@ -354,8 +455,8 @@ cdef int find_topics(Sampling* given, Py_ssize_t d, Py_ssize_t t) except -1 nogi
             status = sweep_document(given, d, thread, <float>0)
         else:
             status = sweep_document(given, d, thread, <double>0)
-        n_columns = thread.columns.n
-        status |= append(&thread.topics, thread.columns.topic, n_columns * sizeof(int32_t))
+        n_columns = thread.present.n
+        status |= append(&thread.topics, thread.present.topic, n_columns * sizeof(int32_t))
         if thread.log_theta != NULL:
             status |= append(&thread.logs, thread.log_theta, n_columns * sizeof(double))
         if status != 0:
@@ -363,7 +464,6 @@ cdef int find_topics(Sampling* given, Py_ssize_t d, Py_ssize_t t) except -1 nogi
                 raise MemoryError("no memory for the expected counts of a batch; use a smaller batch_size")
         given.column_indptr[d + 1] = n_columns
     clear_entries(&thread.present)
-    clear_columns(&thread.columns)
     return 0
 
 

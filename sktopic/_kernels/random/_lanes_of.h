@@ -63,3 +63,70 @@ NO_CONTRACTION INLINED int32_t NAME(count_below)(const REAL *x, REAL u)
     return n;
 #endif
 }
+
+/* product = row * mass, running = its cumulative sums in each lane, sums = what each lane comes to. The first three
+   have n entries, a multiple of LANES. */
+NO_CONTRACTION INLINED void NAME(multiply)(
+    ptrdiff_t n, const REAL *row, const REAL *mass, REAL *product, REAL *running, REAL *sums)
+{
+    ptrdiff_t k;
+#if HAS_VECTORS
+    NAME(Eight) low = {0}, high = {0};
+    for (k = 0; k < n; k += LANES) {
+        NAME(Eight) p = *(const NAME(Eight) *)(row + k) * *(const NAME(Eight) *)(mass + k);
+        NAME(Eight) q = *(const NAME(Eight) *)(row + k + 8) * *(const NAME(Eight) *)(mass + k + 8);
+        *(NAME(Eight) *)(product + k) = p;
+        *(NAME(Eight) *)(product + k + 8) = q;
+        low += p;
+        high += q;
+        *(NAME(Eight) *)(running + k) = low;
+        *(NAME(Eight) *)(running + k + 8) = high;
+    }
+    *(NAME(Eight) *)sums = low;
+    *(NAME(Eight) *)(sums + 8) = high;
+#else
+    ptrdiff_t l;
+    for (l = 0; l < LANES; l++)
+        sums[l] = 0;
+    for (k = 0; k < n; k += LANES)
+        for (l = 0; l < LANES; l++) {
+            product[k + l] = row[k + l] * mass[k + l];
+            sums[l] += product[k + l];
+            running[k + l] = sums[l];
+        }
+#endif
+}
+
+/* The entry of a lane at which its cumulative sum passes u, at the latest the last of all. */
+NO_CONTRACTION INLINED int32_t NAME(find_in_lane)(ptrdiff_t n, const REAL *running, int32_t lane, REAL u)
+{
+    ptrdiff_t s;
+    int32_t k = 0;
+    for (s = lane; s < n; s += LANES)
+        k += running[s] <= u;
+    k = k * LANES + lane;
+    return k < n ? k : (int32_t)n - 1;
+}
+
+/* For the case that rounding led to an entry without a share. */
+INLINED int32_t NAME(largest)(ptrdiff_t n, const REAL *product)
+{
+    int32_t k, best = 0;
+    for (k = 1; k < n; k++)
+        if (product[k] > product[best])
+            best = k;
+    return best;
+}
+
+/* out += share * product, a multiple of eight entries */
+NO_CONTRACTION INLINED void NAME(add_product)(ptrdiff_t n, REAL share, const REAL *product, REAL *out)
+{
+    ptrdiff_t k;
+#if HAS_VECTORS
+    for (k = 0; k < n; k += 8)
+        *(NAME(Eight) *)(out + k) += share * *(const NAME(Eight) *)(product + k);
+#else
+    for (k = 0; k < n; k++)
+        out[k] += share * product[k];
+#endif
+}

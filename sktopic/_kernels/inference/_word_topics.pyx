@@ -1,0 +1,92 @@
+"""The first topics of a document's tokens: draws that know nothing but the word.
+
+Token i gets topic k with probability alpha_k phi_kw, divided by its sum over topics. A chain that assigns
+tokens one after the other keeps to the few topics of the first ones for many sweeps; from these draws, which
+are spread over all topics of the words, it comes to the right ones in few.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from sktopic._kernels.documents._clumps cimport n_clumps
+from sktopic._kernels.numbers._precision cimport real
+from sktopic._kernels.random._block_sums cimport BLOCK, draw_fixed
+from sktopic._kernels.random._rng cimport Stream, next_uniform, seed_stream
+from sktopic._kernels.threads._interrupt cimport count_work
+from sktopic._kernels.threads._team cimport Task, Team
+
+
+cdef struct Drawing:
+    const int64_t* indptr
+    const int32_t* cell_word
+    const double* cell_count
+    const int64_t* clump_indptr
+    const void* rows
+    const void* cumulative
+    const double* prior
+    const uint64_t* keys
+    int32_t* z
+    int32_t n_topics
+    bint single  # whether rows are of single precision
+
+
+def draw_word_topics(
+    cells,
+    const int64_t[::1] clump_indptr,
+    const real[:, ::1] rows,
+    const real[:, ::1] cumulative,
+    const double[::1] prior,
+    chains,
+    Team team not None,
+):
+    """Draw the topic of each clump from alpha_k phi_kw of its word.
+
+    Parameters
+    ----------
+    cells : DocumentCells                                                                         IN
+    clump_indptr : (n_documents + 1,) bounds of each document's clumps, in any consecutive numbering
+                                                                                                  IN
+    rows : (n_words, n_topics) phi_kw scaled so that rows @ prior = 1                              IN
+    cumulative : (n_words, ceil(n_topics / 16)) cumulative sums of prior * rows by blocks of 16    IN
+    prior : (n_topics,) alpha                                                                     IN
+    chains : Chains; what z is before does not matter                                         IN/OUT
+    """
+    cdef const int64_t[::1] indptr = cells.indptr
+    cdef const int32_t[::1] cell_word = cells.cell_word
+    cdef const double[::1] cell_count = cells.cell_count
+    cdef const uint64_t[::1] keys = chains.keys
+    cdef int32_t[::1] z = chains.z
+    cdef Drawing given
+    if cell_word.shape[0] == 0:
+        return
+    given.indptr, given.cell_word, given.cell_count = &indptr[0], &cell_word[0], &cell_count[0]
+    given.clump_indptr, given.rows, given.cumulative = &clump_indptr[0], &rows[0, 0], &cumulative[0, 0]
+    given.prior, given.keys, given.z = &prior[0], &keys[0], &z[0]
+    given.n_topics, given.single = <int32_t>rows.shape[1], real is float
+    with nogil:
+        team.run(<Task>draw_document, &given, indptr.shape[0] - 1)
+
+
+cdef int draw_document(Drawing* given, Py_ssize_t d, Py_ssize_t _) except -1 nogil:
+    if given.single:
+        return draw_clumps(given, d, <const float*>given.rows, <const float*>given.cumulative)
+    return draw_clumps(given, d, <const double*>given.rows, <const double*>given.cumulative)
+
+
+cdef int draw_clumps(
+    Drawing* given, Py_ssize_t d, const real* rows, const real* cumulative
+) except -1 nogil:
+    cdef Py_ssize_t n_topics = given.n_topics, n_blocks = (n_topics + BLOCK - 1) // BLOCK, cell, done = 0
+    cdef int32_t* z = given.z + given.clump_indptr[d] - given.clump_indptr[0]
+    cdef int32_t word, i
+    cdef Stream stream
+    seed_stream(&stream, given.keys[d])
+    for cell in range(given.indptr[d] - given.indptr[0], given.indptr[d + 1] - given.indptr[0]):
+        word = given.cell_word[cell]
+        for i in range(n_clumps(given.cell_count[cell])):
+            z[i] = draw_fixed(
+                rows + word * n_topics, cumulative + word * n_blocks, given.prior, given.n_topics,
+                <real>next_uniform(&stream),
+            )
+        z += n_clumps(given.cell_count[cell])
+        count_work(&done, 16 * n_clumps(given.cell_count[cell]))
+    return 0
