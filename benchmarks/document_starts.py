@@ -1,4 +1,4 @@
-"""What it gains to start the chain of a document from draws by words alone.
+"""Scores and times with chains of documents that start from draws from words alone, and without.
 
     python benchmarks/document_starts.py
 

@@ -12,7 +12,8 @@ from sktopic._kernels.inference._dense_gibbs import PADDING
 from sktopic._kernels.inference._word_topics import draw_word_topics
 from sktopic._kernels.random._rng import combine_each
 
-# Topics up to which draws over all of them are faster than draws over those that a document has ...
+# Topics up to which draws over all of them are at least as fast, for documents of 100 words or more, as draws
+# over those that a document has ...
 DENSE_TOPICS = 512
 # ... unless the counts of all cells of a batch took more bytes than this.
 DENSE_BYTES = 1 << 28
@@ -45,8 +46,8 @@ class GibbsStep:
     ----------
     burn_in, sweeps : sweeps discarded, then sweeps counted
     drawn : whether draws are counted, not the conditional probabilities they are made from
-    by_words : whether draws by words alone take the place of the first sweep, which is discarded. Otherwise
-        it assigns tokens one after the other.
+    by_words : whether draws from words alone take the place of the first discarded sweep, if there is one.
+        Otherwise, the first sweep assigns tokens one after the other.
     """
 
     burn_in: int
@@ -61,7 +62,7 @@ class GibbsStep:
         sparsely = self.drawn or len(prior) > DENSE_TOPICS or size > DENSE_BYTES
         if assignments is None:
             assignments = batch.unassigned()
-            if self.by_words:
+            if self.by_words and burn_in > 0:
                 assign_by_words(batch, topics, prior, Chains(keys, assignments), workers)
                 burn_in -= 1
         chains = Chains(keys, assignments)
@@ -97,7 +98,7 @@ class GibbsInference:
     def _start(self, batch, topics, prior, keys, workers):
         """The chains to continue from, and the sweeps that remain."""
         chains = Chains(keys, batch.unassigned())
-        if not self.by_words:
+        if not self.by_words or self.burn_in == 0:
             return chains, Sweeps(self.burn_in, self.sweeps)
         assign_by_words(batch, topics, prior, chains, workers)
         return chains, Sweeps(self.burn_in - 1, self.sweeps)

@@ -80,12 +80,13 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
-        Number of discarded Gibbs sweeps per document (burn-in) in training, >= 0. In place of the first one,
-        here and in `transform`, topics are drawn by the word alone. ``boost=True`` has no such draw.
+        Number of discarded Gibbs sweeps per document (burn-in) in training, >= 0. The first one is
+        replaced by drawing each token's topic from its word alone, except in training with ``boost=True``.
     doc_sweeps : int, default=3
         Number of averaged Gibbs sweeps per document in training, >= 1.
     transform_burn_in : int, default=4
-        Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
+        Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0. The first
+        one is replaced as in training.
     transform_sweeps : int, default=6
         Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     max_doc_update_iter : int, default=100
@@ -156,8 +157,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     from the paper:
 
     - Sweeps visit tokens in the order of the words, and sum conditional probabilities as they are computed.
-      They start from topics that are drawn without regard to other tokens. Pseudo-counts are added when topics
-      are computed.
+      The first sweep is replaced by draws from words alone. Pseudo-counts are added when topics are computed.
     - The default step size has exponent 0.65 instead of 0.5, and is at most 4 / t in the first pass.
     - In later passes of `fit`, a document's estimated earlier counts are subtracted from the topics in
       averaged sweeps. This does not apply to ``boost=True``, mean-field inference, `partial_fit` and
@@ -265,10 +265,8 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         if self.learning_decay is not None:
             steps = StepSize(self.learning_offset, self.learning_decay)
         if self.inference == "gibbs":
-            inference = GibbsStep(self.doc_burn_in, self.doc_sweeps, by_words=self.doc_burn_in > 0)
-            prediction = GibbsInference(
-                self.transform_burn_in, self.transform_sweeps, by_words=self.transform_burn_in > 0
-            )
+            inference = GibbsStep(self.doc_burn_in, self.doc_sweeps, by_words=True)
+            prediction = GibbsInference(self.transform_burn_in, self.transform_sweeps, by_words=True)
             iterations = partial(GibbsIterations, burn_in=self.doc_burn_in, sweeps=self.doc_sweeps)
         else:
             settings = self.max_doc_update_iter, self.mean_change_tol

@@ -171,18 +171,23 @@ def test_single_precision_changes_sums_of_the_dense_kernel_by_little():
 
 
 @for_both_precisions
-def test_blocks_widen_as_topics_appear_in_counted_sweeps(dtype):
+@pytest.mark.parametrize("drawn", [False, True], ids=["probabilities", "draws"])
+@pytest.mark.parametrize(("n_burn_in", "assigned"), [(0, False), (2, False), (2, True), (0, True)])
+def test_rows_widen_as_topics_appear(n_burn_in, assigned, drawn, dtype):
     """Flat topics and a large prior: a document of 300 tokens comes to use nearly all of 200 topics."""
     sizes = np.array([0, 1, 100, 3, 60])
     cell_word = np.concatenate([np.arange(size) for size in sizes]).astype(np.int32)
     cells = np.append(0, np.cumsum(sizes)), cell_word, np.full(sizes.sum(), 3.0)
     corpus = Corpus(*cells, np.full((100, 200), 0.01), np.full(200, 5.0), dtype)
-    sweeps = Sweeps(0, 2, with_log_theta=True)
-    z, *result = run_sparse(corpus, sweeps)
+    sweeps, z, own = Sweeps(n_burn_in, 2, drawn, with_log_theta=True), corpus.unassigned(), None
+    if assigned:
+        z = np.random.default_rng(0).integers(0, 200, len(z)).astype(np.int32)
+        own = corpus.own_tokens(200)
+    after, *result = run_sparse(corpus, sweeps, z, own)
     assert np.diff(result[0])[2] > 128
-    expected_z, *expected, _ = run_reference(corpus, sweeps, corpus.unassigned())
+    expected_z, *expected, _ = run_reference(corpus, sweeps, z, own)
     sums, log_theta = reference.dense(corpus, *result)
-    assert_array_equal(z, expected_z)
+    assert_array_equal(after, expected_z)
     assert_allclose(sums, expected[0], rtol=ROUNDING[dtype])
     assert_allclose(log_theta, expected[2], rtol=1e-12)
 

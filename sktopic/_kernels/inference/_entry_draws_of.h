@@ -9,7 +9,7 @@
    uniform        : a number from [0, 1)
    out            : (n,), to which size / (total + 1) times product is added; or NULL
    size           : weight of the token
-   total, left    : the sum; and what of uniform * (total + 1) lies above it where no entry was drawn
+   total, left    : the sum of product; and uniform * (total + 1) less the sum, at least 0 where no entry is drawn
 
    Returns the entry, or -1. */
 NO_CONTRACTION CLONED int32_t NAME(draw_entry)(

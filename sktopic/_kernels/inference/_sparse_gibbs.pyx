@@ -142,7 +142,7 @@ cdef int sweep_document(Sampling* given, Py_ssize_t d, Thread* thread, real like
                     return 1
                 put(present, j, clump_weight(cell_count[cell], n_parts, i))
             token += 1
-    count_work(&done, n_cells * present.n)
+        count_work(&done, n_parts * (n_cells + 1))
 
     for sweep in range(n_burn_in + n_sweeps):
         keep = sweep >= n_burn_in
@@ -208,8 +208,8 @@ cdef int sweep_document(Sampling* given, Py_ssize_t d, Thread* thread, real like
     return 0
 
 
-# The rows of the words of a document, of the topics in it alone: a number a cell and entry, the entries of a
-# cell side by side, so that draws read them in a row. Sums have the same width, as long as they grow.
+# rows holds phi_kw of each cell and each topic present, cell by cell, so that a draw reads contiguous memory.
+# Sums have the same width until all sweeps are done.
 
 cdef inline int begin_rows(Thread* thread, Py_ssize_t n_cells, size_t size) noexcept nogil:
     """Make room for the first entries; -1 when there is no memory."""
@@ -279,22 +279,28 @@ cdef int32_t entry_in(
 
 
 cdef void drop_empty_columns(Thread* thread, Py_ssize_t n_cells, real like) noexcept nogil:
-    """Drop the topics without clumps, and their rows."""
+    """Drop the topics without clumps, and their columns of rows, which become as narrow as they can."""
     cdef DocumentTopics* present = &thread.present
     cdef int32_t* kept = thread.lessened  # where nothing is at this time
     cdef int32_t n = 0, j
-    cdef Py_ssize_t c
-    cdef real* row
+    cdef Py_ssize_t c, width = FIRST_WIDTH
+    cdef const real* row
+    cdef real* narrowed
     for j in range(present.n):
         if present.members[j] > 0:
             kept[n] = j
             n += 1
     if n == present.n:
         return
-    for c in range(n_cells):
-        row = <real*>thread.rows.data + c * thread.width
+    while width <= n:
+        width *= 2
+    width = min(width, thread.width)
+    for c in range(n_cells):  # no number is overwritten before it is read
+        row = <const real*>thread.rows.data + c * thread.width
+        narrowed = <real*>thread.rows.data + c * width
         for j in range(n):
-            row[j] = row[kept[j]]
+            narrowed[j] = row[kept[j]]
+    thread.width = width
     drop_empty_entries(present)
 
 

@@ -1,8 +1,8 @@
-"""The first topics of a document's tokens: draws that know nothing but the word.
+"""The first topics of a document's tokens, drawn from their words alone.
 
 Token i gets topic k with probability alpha_k phi_kw, divided by its sum over topics. A chain that assigns
-tokens one after the other keeps to the few topics of the first ones for many sweeps; from these draws, which
-are spread over all topics of the words, it comes to the right ones in few.
+tokens one after the other keeps to the few topics of the first ones for many sweeps. These draws are spread
+over all topics of the words, and a few sweeps concentrate them.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
