@@ -81,12 +81,12 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
         Number of discarded Gibbs sweeps per document (burn-in) in training, >= 0. The first one is
-        replaced by drawing each token's topic from its word alone, except in training with ``boost=True``.
+        replaced by drawing each token's topic from its word alone, also in `transform`, but not in training
+        with ``boost=True``.
     doc_sweeps : int, default=3
         Number of averaged Gibbs sweeps per document in training, >= 1.
     transform_burn_in : int, default=4
-        Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0. The first
-        one is replaced as in training.
+        Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=6
         Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     max_doc_update_iter : int, default=100
