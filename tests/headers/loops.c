@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "hdp/_variational.h"
-#include "inference/_entry_draws.h"
 #include "inference/_lane_draws.h"
 #include "lda/_word_draws.h"
 #include "moments/_token_update.h"

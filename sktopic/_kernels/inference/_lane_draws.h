@@ -1,5 +1,5 @@
-/* Draws of the topics of a document's tokens that go over all topics, for _dense_gibbs.pyx: no branch hangs on
-   what was drawn.
+/* Draws of the topics of a document's tokens: over all topics (draw_tokens), for _dense_gibbs.pyx, and over those that
+   the document has (draw_entry), for _sparse_gibbs.pyx. In the first, no branch hangs on what was drawn.
 
    What a token was drawn to (pending) joins its document after the next token is drawn; until then its share
    is laid behind all others. So a draw waits for one product of the draw before, not for all. */

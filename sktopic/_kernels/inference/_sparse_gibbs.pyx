@@ -28,7 +28,7 @@ from sktopic._kernels.documents._sampled_counts cimport (
 from sktopic._kernels.inference._document_topics cimport (
     DocumentTopics, clear_entries, drop_empty_entries, entry_of, put, take,
 )
-from sktopic._kernels.inference._entry_draws cimport LANES, draw_entry, set_entry
+from sktopic._kernels.inference._lane_draws cimport LANES, draw_entry, set_entry
 from sktopic._kernels.numbers._precision cimport real
 from sktopic._kernels.numbers._special cimport digamma
 from sktopic._kernels.random._block_sums cimport BLOCK, draw_fixed
