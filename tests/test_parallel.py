@@ -3,11 +3,13 @@
 import os
 
 import joblib
+import numpy as np
 import pytest
 from joblib.parallel import ParallelBackendBase
 
 from sktopic._kernels.threads import _team
 from sktopic._runtime import _parallel
+from sktopic._runtime._arrays import FROM_SYSTEM, Scratch
 from sktopic._runtime._parallel import Workers
 
 
@@ -58,3 +60,19 @@ def test_threads_that_cannot_be_started_are_warned_of_and_done_without(monkeypat
     with pytest.warns(RuntimeWarning, match=message):
         workers.__enter__()
     assert workers.map_here(abs, [(-1,), (-2,)]) == [1, 2]
+
+
+def test_scratch_is_used_again_by_the_next_large_array_when_nothing_refers_to_it():
+    scratch, shape = Scratch(), (FROM_SYSTEM // 4 + 1, 2)
+    first = scratch.empty(shape, np.float32)
+    last_rows, address = first[-1:], first.ctypes.data
+    assert (first.shape, first.dtype) == (shape, np.float32)
+    del first  # the rows still refer to it
+    second = scratch.empty(shape, np.float32)
+    assert not np.shares_memory(second, last_rows)
+    del second, last_rows
+    assert scratch.empty(shape, np.float32).ctypes.data != address
+    address = scratch.empty(shape, np.float32).ctypes.data
+    assert scratch.empty((2, FROM_SYSTEM // 16 + 1), np.float64).ctypes.data == address
+    small = [scratch.empty((3,), np.int32) for _ in range(2)]
+    assert not np.shares_memory(*small)

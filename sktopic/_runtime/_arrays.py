@@ -1,9 +1,41 @@
 """Arrays that users give; and large ones in blocks, between which Python looks whether Ctrl-C was pressed."""
 
+import math
+import sys
+import threading
+
 import numpy as np
 
 # Entries that NumPy goes over at a time.
 BLOCK_ENTRIES = 1 << 17
+# Bytes above which memory comes from the system, which first fills each page with zeros (the most in glibc).
+FROM_SYSTEM = 1 << 25
+
+
+class Scratch:
+    """Memory of large arrays, which is used again when nothing refers to the last array any more.
+
+    For arrays that are made anew for each batch: as memory of the system, filling its pages with zeros would
+    take longer than what is done with them.
+    """
+
+    def __init__(self):
+        self._memory = None
+        self._lock = threading.Lock()
+
+    def empty(self, shape, dtype):
+        """As np.empty."""
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        if size <= FROM_SYSTEM:
+            return np.empty(shape, dtype)
+        with self._lock:
+            if self._memory is None or self._is_used() or self._memory.nbytes < size:
+                self._memory = np.empty(size, np.uint8)
+            return self._memory[:size].view(dtype).reshape(shape)
+
+    def _is_used(self):
+        """Whether there are views: all refer to the array that owns the memory."""
+        return sys.getrefcount(self._memory) > 2  # this object and the call itself
 
 
 def real_numbers(value, copy=True):

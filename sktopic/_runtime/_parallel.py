@@ -15,6 +15,7 @@ from joblib.parallel import LokyBackend, MultiprocessingBackend, ThreadingBacken
 from threadpoolctl import ThreadpoolController
 
 from sktopic._kernels.threads._team import Team
+from sktopic._runtime._arrays import Scratch
 
 # Threads beyond the cores that there are would be in each other's way.
 n_cores = cache(cpu_count)
@@ -65,6 +66,8 @@ class Workers:
         Threads of this process, for kernels that divide their work themselves.
     n_processes : int
         Pieces that a step is to be cut into before such a kernel is called: one for each process.
+    scratch : Scratch
+        Memory for what is made anew for each batch.
     """
 
     def __init__(self, n_jobs=None):
@@ -79,6 +82,7 @@ class Workers:
             self._remote = self.n_jobs > 1 and not shared
         self.n_processes = self.n_jobs if self._remote else 1
         self.team = Team()
+        self.scratch = Scratch()
         self._joblib = None
 
     def __enter__(self):
@@ -101,6 +105,7 @@ class Workers:
         if self._joblib is not None:
             self._joblib.__exit__(*exc_info)
         self._joblib = None
+        self.scratch = Scratch()
 
     def map(self, function, pieces):
         """Return [function(*piece) for piece in pieces]; function must be pure and importable.

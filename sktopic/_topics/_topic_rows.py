@@ -162,7 +162,7 @@ def _filled(kernel, store, words, of_topics, workers, dtype):
         # Kernels trust their input.
         raise ValueError(f"topics of shape {store.shape} do not fit the prior or the documents.")
     gathered = GatheredTopics(
-        np.empty((len(words), n_components), dtype=dtype),
+        workers.scratch.empty((len(words), n_components), dtype),
         np.empty((len(words), -(-n_components // BLOCK_SIZE)), dtype=dtype),
         np.empty(len(words)),
     )

@@ -130,19 +130,17 @@ cdef int sweep_document(Sampling* given, Py_ssize_t d, Thread* thread, real like
     cdef real* out
 
     seed_stream(&stream, given.keys[d])
-    if begin_rows(thread, n_cells, sizeof(real)) != 0:
-        return 1
     token = 0
     for cell in range(n_cells):  # topics that an earlier call left in z
         n_parts = n_clumps(cell_count[cell])
         for i in range(n_parts):
             if z[token] >= 0:
-                j = entry_in(given, thread, cell_word, n_cells, z[token], like)
-                if j < 0:
-                    return 1
-                put(present, j, clump_weight(cell_count[cell], n_parts, i))
+                put(present, entry_of(present, z[token]), clump_weight(cell_count[cell], n_parts, i))
             token += 1
-        count_work(&done, n_parts * (n_cells + 1))
+        count_work(&done, n_parts)
+    if begin_rows(given, thread, cell_word, n_cells, like) != 0:
+        return 1
+    count_work(&done, n_cells * present.n)
 
     for sweep in range(n_burn_in + n_sweeps):
         keep = sweep >= n_burn_in
@@ -211,14 +209,28 @@ cdef int sweep_document(Sampling* given, Py_ssize_t d, Thread* thread, real like
 # rows holds phi_kw of each cell and each topic present, cell by cell, so that a draw reads contiguous memory.
 # Sums have the same width until all sweeps are done.
 
-cdef inline int begin_rows(Thread* thread, Py_ssize_t n_cells, size_t size) noexcept nogil:
-    """Make room for the first entries; -1 when there is no memory."""
+cdef int begin_rows(
+    const Sampling* given, Thread* thread, const int32_t* cell_word, Py_ssize_t n_cells, real like
+) noexcept nogil:
+    """Make room for the first entries, and read the rows of those there are; -1 when there is no memory."""
+    cdef const DocumentTopics* present = &thread.present
+    cdef const real* row
+    cdef real* entries
+    cdef Py_ssize_t c, n_topics = given.n_topics
+    cdef int32_t j
     thread.is_summed = False
     thread.width = FIRST_WIDTH
+    while thread.width < present.n:
+        thread.width *= 2
     thread.rows.used = 0
-    if reserve(&thread.rows, n_cells * FIRST_WIDTH * size) != 0:
+    if reserve(&thread.rows, n_cells * thread.width * sizeof(real)) != 0:
         return -1
-    memset(thread.rows.data, 0, n_cells * FIRST_WIDTH * size)
+    memset(thread.rows.data, 0, n_cells * thread.width * sizeof(real))
+    for c in range(n_cells):
+        row = <const real*>given.rows + cell_word[c] * n_topics
+        entries = <real*>thread.rows.data + c * thread.width
+        for j in range(present.n):
+            entries[j] = row[present.topic[j]]
     return 0
 
 
