@@ -29,46 +29,28 @@ def test_published_outputs_are_given():
 def test_numbers_and_keys_are_those_of_the_reference(key):
     stream = reference.Stream(key)
     assert_array_equal(kernels.bits(key, 200), np.array([stream.bits() for _ in range(200)], dtype=np.uint64))
-    uniforms = kernels.uniforms(key, 200)
-    assert_array_equal(uniforms, reference.uniforms(key, 200))
-    assert uniforms.min() >= 0.0 and uniforms.max() < 1.0
+    assert_array_equal(kernels.uniforms(key, 200), reference.uniforms(key, 200))
     values = [0, 1, 2**32, 2**64 - 1, -1]
     assert kernels.combine_keys(key, *values) == reduce(reference.combine, values, key)
     assert kernels.combine_keys(key) == key
     keys = kernels.position_keys(key, 5, 20)
     assert_array_equal(keys, [reference.combine(key, i) for i in range(5, 25)])
-    assert len(np.unique(keys)) == 20
     assert_array_equal(kernels.combine_each(keys, 9), [reference.combine(each, 9) for each in keys])
 
 
-@pytest.fixture
-def cells():
-    rng = np.random.default_rng(0)
-    indptr = np.array([0, 3, 3, 10, 11, 20], dtype=np.int64)
-    return indptr, rng.integers(0, 2**31, 20, dtype=np.int32), rng.gamma(1.0, 3.0, 20)
-
-
-def test_content_keys_are_those_of_the_reference(cells):
+def test_content_keys_are_those_of_the_reference():
     """Of the whole, of a slice, of counts in single precision, and of words that are numbered."""
-    indptr, words, counts = cells
-    keys = reference.content_keys(11, *cells)
-    assert keys[1] == 11
-    assert_array_equal(kernels.content_keys(11, *cells), keys)
+    rng, indptr = np.random.default_rng(0), np.array([0, 3, 3, 10, 11, 20], dtype=np.int64)
+    words, counts = rng.integers(0, 2**31, 20, dtype=np.int32), rng.gamma(1.0, 3.0, 20)
+    keys = reference.content_keys(11, indptr, words, counts)
+    assert len(set(keys.tolist())) == 5 and keys[1] == 11
+    assert_array_equal(kernels.content_keys(11, indptr, words, counts), keys)
     part = slice(indptr[2], indptr[4])
     assert_array_equal(kernels.content_keys(11, indptr[2:5], words[part], counts[part]), keys[2:4])
     rounded = counts.astype(np.float32).astype(np.float64)
     assert_array_equal(kernels.content_keys(11, indptr, words, rounded), keys)
     numbers, local = np.unique(words, return_inverse=True)
     assert_array_equal(kernels.content_keys(11, indptr, local.astype(np.int32), counts, numbers), keys)
-
-
-def test_content_keys_depend_on_every_cell(cells):
-    before = kernels.content_keys(11, *cells)
-    for cell, document in ((0, 0), (9, 2), (10, 3), (19, 4)):
-        for array in cells[1:]:
-            array[cell] += 1
-            assert_array_equal(kernels.content_keys(11, *cells) != before, np.arange(5) == document)
-            array[cell] -= 1
 
 
 @pytest.mark.parametrize("first", [0, 3])
