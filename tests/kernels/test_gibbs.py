@@ -29,6 +29,7 @@ from tests.kernels.tools import (
     random_corpus,
     random_topics,
     repeated,
+    with_zeros,
 )
 from tests.reference import gibbs as reference
 from tests.reference.documents import clump_weights
@@ -103,9 +104,7 @@ def corpus_and_start(n_topics, case, dtype):
     elif case == "own tokens":
         own = corpus.own_tokens(n_topics)
     elif case == "impossible words":
-        phi = corpus.phi * (rng.random(corpus.phi.shape) < 0.3)
-        phi[:, 0] += 0.01
-        corpus = Corpus(*corpus.documents, phi, corpus.prior, dtype, n_topics)
+        corpus = Corpus(*corpus.documents, with_zeros(rng, corpus.phi), corpus.prior, dtype, n_topics)
     return corpus, z, own
 
 

@@ -1,7 +1,5 @@
 """Topics and table indicators: golden conditionals, the draws of the twin, the law of many draws."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,6 +16,7 @@ from tests.kernels.tools import (
     joined,
     random_corpus,
     repeated,
+    with_zeros,
 )
 from tests.reference import table_indicators as reference
 
@@ -113,9 +112,7 @@ def twin_corpus(kind, n_topics, dtype):
         return Corpus(*base.documents, rng.random((30, n_topics)) + 0.5, prior, dtype, 7)
     if kind == "zeros":
         base = random_corpus(8, 6, n_topics=n_topics, counts="small")
-        phi = base.phi * (rng.random(base.phi.shape) < 0.3)
-        phi[:, n_topics // 2] += 0.01
-        return Corpus(*base.documents, phi, base.prior, dtype, 8)
+        return Corpus(*base.documents, with_zeros(rng, base.phi), base.prior, dtype, 8)
     if kind == "flat":  # and a large alpha: documents come to use most of the topics
         base = random_corpus(4, 6, 50, n_topics, 50, "small")
         phi = np.full((50, n_topics), 1 / 50)
@@ -123,13 +120,18 @@ def twin_corpus(kind, n_topics, dtype):
     return random_corpus(n_topics, 6, n_topics=n_topics, n_cells=8, counts=kind, dtype=dtype)
 
 
-@for_both_precisions
 @for_each_sampler
 @pytest.mark.parametrize(
-    ("kind", "n_topics"),
-    [("small", 1), ("unit", 7), *product(["mixed", "few absent", "zeros"], [7, 20]), ("flat", 100)],
+    ("kind", "n_topics", "dtype"),
+    [
+        ("small", 1, np.float32),
+        ("unit", 7, np.float64),
+        *((kind, 7, np.float32) for kind in ("mixed", "few absent", "zeros")),
+        *((kind, 20, np.float64) for kind in ("mixed", "few absent", "zeros")),
+        ("flat", 100, np.float32),
+    ],
 )
-def test_every_draw_is_that_of_the_reference(kind, n_topics, sampler, dtype):
+def test_every_draw_is_that_of_the_reference(kind, n_topics, dtype, sampler):
     """Also with weights of documents, which multiply tables alone; sums are exact."""
     n_burn_in, n_sweeps, weights = (0, 1, np.arange(6) / 4) if dtype is np.float32 else (1, 2, None)
     corpus = twin_corpus(kind, n_topics, dtype)
