@@ -19,6 +19,7 @@ from tests.kernels.tools import (
     with_zeros,
 )
 from tests.reference import table_indicators as reference
+from tests.reference.gibbs import dense
 
 for_each_sampler = pytest.mark.parametrize("sampler", ["dense", "tables", "sums"])
 CONDITIONALS = golden("hdp_token_conditional")
@@ -62,16 +63,6 @@ def run(corpus, n_burn_in, n_sweeps, sampler, weights=None, pieces=None):
 def run_reference(corpus, n_burn_in, n_sweeps, sampler):
     given = corpus.rows, corpus.prior, corpus.keys, n_burn_in, n_sweeps, sampler != "dense"
     return reference.sweep_tables(*corpus.documents, *given, words_with_table(corpus, sampler))
-
-
-def drawn(corpus, column_indptr, column_topic, values):
-    """Sums of draws (n_cells, n_topics)."""
-    width = np.diff(column_indptr)[corpus.cell_document]
-    cell = np.repeat(np.arange(len(width)), width)
-    offset = np.arange(len(values)) - np.repeat(np.cumsum(width) - width, width)
-    sums = np.zeros((len(width), len(corpus.prior)))
-    sums[cell, column_topic[column_indptr[corpus.cell_document[cell]] + offset]] = values
-    return sums
 
 
 @pytest.mark.parametrize("root", ["mean", "paper"])
@@ -142,7 +133,7 @@ def test_every_draw_is_that_of_the_reference(kind, n_topics, dtype, sampler):
     assert_array_equal(np.diff(blocks[0]), [len(order) for order in orders])
     assert kind != "flat" or max(map(len, orders)) >= 50
     assert_array_equal(tables.sum(axis=0), (np.ones(6) if weights is None else weights) @ expected_tables)
-    sums = drawn(corpus, *blocks)
+    sums, _ = dense(corpus, *blocks)
     rtol = 4 * 64 * np.finfo(dtype).eps
     assert_allclose(sums, expected, rtol=rtol)
     assert_allclose(sums.sum(axis=1), n_sweeps * corpus.cell_count, rtol=rtol)
@@ -159,6 +150,6 @@ def test_means_are_those_of_the_posterior(root, sampler, seed):
     corpus = repeated(counts, exact["phi"].T[words], alpha, 20_000, np.float32, key=2000 + seed)
     groups = [(i, i + 200) for i in range(0, 20_000, 200)]
     *blocks, tables = run(corpus, 20, 5, sampler, pieces=groups)
-    customers = drawn(corpus, *blocks).reshape(20_000, len(words), 3).sum(axis=1)
+    customers = dense(corpus, *blocks)[0].reshape(20_000, len(words), 3).sum(axis=1)
     assert_within(customers / 5, exact[f"EN_{root}"], 5)
     assert_within(tables / 200 / 5, exact[f"Etables_{root}"], 5)
