@@ -24,7 +24,7 @@ for_each_kernel = pytest.mark.parametrize("kernel", [TopicLists, TopicRows])
 class Chain:
     """Documents word by word, with a state that starts without assignments.
 
-    dense (n_documents, n_features) are the documents; counts (n_features, n_topics) may hold tokens of others.
+    dense (n_documents, n_features) are the documents; counts (n_features, n_topics) may hold others.
     kernel is TopicLists or TopicRows; beta is a number, or of the shape of counts.
     """
 
