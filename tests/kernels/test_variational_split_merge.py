@@ -8,26 +8,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._kernels._groups import DocumentCells
 from sktopic._kernels.hdp._variational_split_merge import dirichlet_terms, list_cells, pairs_mixing
-from tests.kernels.tools import for_both_precisions
+from tests.kernels.tools import for_both_precisions, random_corpus
 from tests.reference import variational_split_merge as reference
 
 
 def batch(dtype):
-    """Arguments of list_cells but the topic: 12 documents, some of them empty, over 30 words, 5 topics."""
-    rng = np.random.default_rng(0)
-    sizes = rng.integers(0, 20, 12)
-    sizes[3] = 0
-    indptr = np.concatenate([[0], np.cumsum(sizes)])
-    n = indptr[-1]
-    word = np.concatenate([rng.choice(30, size, replace=False) for size in sizes]).astype(np.int32)
-    count = rng.integers(1, 5, n).astype(float)
-    expectation = rng.random((12, 5)) * (rng.random((12, 5)) < 0.7) + 1e-20
-    rows = rng.random((30, 5)) * (rng.random((30, 5)) < 0.7) + 1e-20
-    document = np.repeat(np.arange(12), sizes)
-    share = count / (expectation[document] * rows[word]).sum(axis=1)
-    present = np.ones(12, dtype=np.int8)
-    present[5] = 0
-    return indptr, word, count, share, expectation.astype(dtype), rows.astype(dtype), present
+    """Arguments of list_cells but the topic: 12 documents over 30 words, 5 topics."""
+    rng, corpus = np.random.default_rng(0), random_corpus(0, 12, n_cells=20, counts="small")
+    expectation, rows = (rng.random((n, 5)) * (rng.random((n, 5)) < 0.7) + 1e-20 for n in (12, 30))
+    share = corpus.cell_count / (expectation[corpus.cell_document] * rows[corpus.cell_word]).sum(axis=1)
+    present = (np.arange(12) != 6).astype(np.int8)
+    return *corpus.documents, share, expectation.astype(dtype), rows.astype(dtype), present
 
 
 def test_terms_of_a_posterior_are_those_of_the_reference():
