@@ -45,7 +45,6 @@ from sktopic.lda._estimator import MinibatchLDAEstimator
 
 from .conftest import all_attributes
 from .reference.dirichlet import fit_dirichlet
-from .reference.lanes import run_round
 from .registry import defaults, has_lanes
 
 N_DOCUMENTS, N_LANES, SIZE = 300, 3, 10
@@ -183,15 +182,10 @@ def test_a_round_follows_the_formula(name, learning_decay, monkeypatch):
 
     n_updates, model = 4, clone(MODELS[name]).set_params(learning_decay=learning_decay)
     rounds = Rounds(model).run().run()
-    before, start = rounds.model, rounds.start
-    lanes, size_of = (
-        rounds.deal(n_updates),
-        sp.csr_array.sum if name == "cvb0" else lambda batch: batch.shape[0],
-    )
-    rounds.n_read -= n_updates * N_LANES * SIZE
-    told = []
+    before, start, told = rounds.model, rounds.start, []
 
-    def expected(s, batch, lane, step):
+    def expected(s, batch, step):
+        """Counts of a batch that is read with statistics s, over its documents or tokens."""
         state, update = replace(before._state, words=WordCounts.of(s)), start.update(step)
         with Workers(None) as workers:
             rows = np.arange(SIZE)
@@ -199,10 +193,21 @@ def test_a_round_follows_the_formula(name, learning_decay, monkeypatch):
             empty = WordCounts.empty(N_WORDS, 5)
             empty.add(found.expected, found.words, 1.0, workers)
         told.append(found.expected)
-        return empty.store
+        return empty.store / size_of(batch)
 
+    # s <- prod(1 - rho) s + the mean over lanes, by size, of what they add.
+    size_of = sp.csr_array.sum if name == "cvb0" else lambda batch: batch.shape[0]
+    lanes = rounds.deal(n_updates)
+    rounds.n_read -= n_updates * N_LANES * SIZE
     step_sizes = [step_size(3 + step) for step in range(n_updates)]
-    wanted = run_round(before._state.words.store, lanes, expected, step_sizes, size_of)
+    first, sizes = before._state.words.store, [sum(map(size_of, batches)) for batches in lanes]
+    wanted = np.prod(1.0 - np.array(step_sizes)) * first
+    for batches, size in zip(lanes, sizes):
+        own, added = first, np.zeros_like(first)
+        for step, (batch, rho) in enumerate(zip(batches, step_sizes)):
+            found = expected(own, batch, step)
+            own, added = ((1.0 - rho) * array + rho * found for array in (own, added))
+        wanted += size / sum(sizes) * added
     rounds.run(n_updates)
     assert_allclose(rounds.model._state.words.store, wanted, rtol=1e-10)
     assert_allclose(rounds.model._state.words.totals, wanted.sum(axis=0), rtol=1e-10)

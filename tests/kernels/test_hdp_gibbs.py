@@ -239,11 +239,9 @@ def tiny(sampler):
     np.add.at(dense, (EXACT["batch_doc_id"], EXACT["batch_word"]), 1)
     settings = (float(EXACT[f"batch_{name}"]) for name in ("b0", "b1", "beta"))
     chain = Chain(dense, 16, sampler, *settings)
-    order, left = [], list(range(6))
-    for d, w in zip(chain.token_document, chain.token_word):
-        i = next(i for i in left if (EXACT["batch_doc_id"][i], EXACT["batch_word"][i]) == (d, w))
-        left.remove(i)
-        order.append(i)
+    document, word = EXACT["batch_doc_id"], EXACT["batch_word"]
+    order = np.lexsort((document, [chain.token_word.tolist().index(w) for w in word]))
+    assert_array_equal((document[order], word[order]), (chain.token_document, chain.token_word))
     chain.assign(np.zeros(6))
     return chain, np.argsort(order)
 

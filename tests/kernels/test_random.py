@@ -1,4 +1,4 @@
-"""Streams and keys, alias tables, and draws from Dirichlet distributions, against their references and laws."""
+"""Streams and keys, alias tables, and Dirichlet draws: equal to their references, and of the right laws."""
 
 from functools import reduce
 

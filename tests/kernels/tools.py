@@ -39,8 +39,7 @@ def golden(name):
 class Corpus:
     """Documents, topics and stream keys, in the arrays that the kernels read.
 
-    phi (n_words, n_topics) are topic-word probabilities; rows, cumulative and log_norm are gathered
-    from them by the reference.
+    rows, cumulative and log_norm are gathered from phi (n_words, n_topics) by the reference.
     """
 
     indptr: np.ndarray
@@ -100,8 +99,7 @@ class Corpus:
 
     @property
     def pieces(self):
-        """Bounds of pieces, in which kernels do what they do with the whole; in random ones, the second has
-        no words."""
+        """Bounds of pieces, which kernels treat like the whole; in random ones, the second has no words."""
         n = self.n_documents
         return list(pairwise([0, min(1, n), min(2, n), max(n // 2, min(2, n)), n]))
 

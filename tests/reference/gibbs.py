@@ -57,17 +57,12 @@ def left_out(phi, there, own, token, smoothing, unit):
 def sweep_documents(documents, rows, prior, keys, z, sweeps, by_lanes=False, own=None):
     """Run all sweeps; z is updated in place.
 
-    documents : DocumentCells; sweeps : Sweeps
-    by_lanes : whether uniforms become draws as in _dense_gibbs.pyx
-    own : LeftOut; without by_lanes, no topic gets less than alpha_k phi_kw
+    With by_lanes, uniforms become draws as in _dense_gibbs.pyx. Without, no topic gets less than
+    alpha_k phi_kw, however many own tokens (LeftOut) are left out.
 
-    Returns
-    -------
-    expected : (n_cells, n_topics) sums over the kept sweeps and a cell's clumps of w p(z = k | rest), or
-        with drawn of w where topic k was drawn
-    fixed : (n_cells,) sums of w / sum_k phi_kw (alpha_k + n_k), or 0
-    log_theta : (n_documents, n_topics) sums over the kept sweeps of psi(alpha_k + n_k) - psi(alpha_k)
-    orders : for each document its topics in the kept sweeps, in the order of the kernel's columns
+    Returns sums over the kept sweeps: w p(z = k | rest) of a cell's clumps, or with drawn w where topic k was
+    drawn; w / sum_k phi_kw (alpha_k + n_k), or 0; psi(alpha_k + n_k) - psi(alpha_k) of a document. Then the
+    topics of each document, in the order of the kernel's columns.
     """
     indptr, cell_word, cell_count = documents
     n_burn_in, n_sweeps, drawn = sweeps[:3]
