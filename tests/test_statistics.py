@@ -124,11 +124,9 @@ def test_lazy_average_is_the_plain_mean_of_the_states(name, workers):
         # Entries of no account carry the rounding of their topic's largest ones.
         assert_allclose(mean_state(statistics, t), plain.mean, rtol=1e-8, atol=1e-13)
         assert_same_state(statistics, plain, 1e-10)
-        topics, phi = (
-            average_probabilities(statistics, 1000, 0.01, t),
-            1000 * plain.mean * plain.s.sum(axis=0),
-        )
-        assert_allclose(topics.components().T, (phi + 0.01) / (phi + 0.01).sum(axis=0), rtol=1e-8)
+        topics = average_probabilities(statistics, 1000, 0.01, t).components()
+        phi = (1000 * plain.mean * plain.s.sum(axis=0) + 0.01).T
+        assert_allclose(topics, phi / phi.sum(axis=1, keepdims=True), rtol=1e-8)
         folds.append(statistics.scale == 1.0)
 
     # Every step is looked at, as folds leave a scale of one behind.
