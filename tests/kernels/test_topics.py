@@ -125,7 +125,7 @@ def test_geometric_rows_are_those_of_the_reference(n_topics, dtype):
 
 
 @for_both_precisions
-@pytest.mark.parametrize("offset", [1e-12, 1e-6, 1e-3, 1e-2, 0.1])
+@pytest.mark.parametrize("offset", [1e-12, 1e-3, 0.1])
 def test_words_that_no_topic_has_are_told_apart_by_the_norms(offset, dtype):
     """A tiny offset alone: psi is the same in all topics, and about -1 / offset."""
     rng = np.random.default_rng(0)
@@ -149,12 +149,11 @@ def test_entries_far_below_the_largest_stay_above_zero(dtype):
     assert np.all(ratios[1:4] < -75)
 
 
-@pytest.mark.parametrize("n_topics", [1, 16, 23])
-def test_exp_of_digamma_is_that_of_scipy(n_topics):
+def test_exp_of_digamma_is_that_of_scipy():
     """Parameters on a fine grid, each beside one of the same size: ratios whose digits all count."""
-    x = np.append(np.logspace(-3, 12, 4000 * n_topics), np.logspace(12, 34, 200 * n_topics))
-    x, ones = x.reshape(-1, n_topics), np.ones(n_topics)
-    given = ones, 0 * ones, 0 * ones, ones / n_topics
+    x = np.append(np.logspace(-3, 12, 100_000), np.logspace(12, 34, 5000)).reshape(-1, 21)
+    ones = np.ones(21)
+    given = ones, 0 * ones, 0 * ones, ones / 21
     rows, _, log_norm = fill(gather_geometric, x, np.arange(len(x)), *given, dtype=np.float64)
     largest = psi(x).max(axis=1)
     phi = np.exp(psi(x) - largest[:, None])

@@ -82,7 +82,7 @@ def expectations(gamma, dtype=np.float64):
     return update_documents(*documents, corpus.rows, corpus.prior, gamma, 0, 0.0)[:2]
 
 
-@pytest.mark.parametrize("n_topics", [1, 2, 16, 23])
+@pytest.mark.parametrize("n_topics", [2, 23])
 def test_expectations_are_exponentials_of_digammas(n_topics):
     """Parameters of all sizes, each beside others of about the same."""
     gamma = np.logspace(-3, 12, 1000 * n_topics).reshape(-1, n_topics)
