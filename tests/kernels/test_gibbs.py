@@ -3,8 +3,6 @@
 Both kernels are here: the dense one, and the sparse one, which draws over the topics of a document.
 """
 
-from itertools import product
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -105,9 +103,19 @@ def corpus_and_start(n_topics, case, dtype):
         own = corpus.own_tokens(n_topics)
     elif case == "impossible words":
         corpus = Corpus(*corpus.documents, with_zeros(rng, corpus.phi), corpus.prior, dtype, n_topics)
+    elif case in WIDE:  # flat topics and a large prior: 300 tokens come to use nearly all of 200 topics
+        sizes = np.array([0, 1, 100, 3])
+        cell_word = np.concatenate([np.arange(size) for size in sizes]).astype(np.int32)
+        cells = np.append(0, np.cumsum(sizes)), cell_word, np.full(sizes.sum(), 3.0)
+        corpus = Corpus(*cells, np.full((100, n_topics), 0.01), np.full(n_topics, 5.0), dtype)
+        z = corpus.unassigned()
+        if case == "wide from the start":
+            z, own = rng.integers(0, n_topics, len(z)).astype(np.int32), corpus.own_tokens(n_topics)
     return corpus, z, own
 
 
+# Rows of a document's topics become wider twice.
+WIDE = "wide", "wide from the start"
 CASES = "unit", "impossible words", "mixed", "continued", "own tokens", "small"
 
 
@@ -119,6 +127,7 @@ CASES = "unit", "impossible words", "mixed", "continued", "own tokens", "small"
         ("small", 1, 0, 1, np.float32),
         ("mixed", 40, 0, 3, np.float64),
         ("own tokens", 40, 2, 1, np.float64),
+        *((case, 200, n, 2, dtype) for n, dtype in ((0, np.float64), (2, np.float32)) for case in WIDE),
     ],
 )
 def test_sparse_draws_and_sums_are_those_of_the_reference(case, n_topics, n_burn_in, n_sweeps, dtype, drawn):
@@ -135,6 +144,9 @@ def test_sparse_draws_and_sums_are_those_of_the_reference(case, n_topics, n_burn
     cells, sums = reference.dense(corpus, *result)
     atol = 0 if drawn else ROUNDING[dtype] * n_sweeps * corpus.cell_count.max() * 1e-3
     rtol = max(256 * np.finfo(dtype).eps, ROUNDING[dtype]) if drawn else 10 * ROUNDING[dtype]
+    if case in WIDE:
+        assert len(orders[2]) > 128
+        atol, rtol = 0, ROUNDING[dtype]
     assert_allclose(cells, expected[0], rtol=rtol, atol=atol)
     assert_allclose(fixed, 0.0 if drawn else expected[1], rtol=ROUNDING[dtype])
     assert_allclose(sums, expected[2], rtol=1e-12, atol=1e-10)
@@ -173,33 +185,6 @@ def test_single_precision_changes_sums_of_the_dense_kernel_by_little():
     assert_array_equal(single[0], double[0])
     for array, other in zip(single[1:], double[1:]):
         assert_allclose(array, other, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("n_burn_in", "assigned", "drawn", "dtype"),
-    [
-        *((n, assigned, True, np.float32) for n, assigned in product((0, 2), (False, True))),
-        (0, True, False, np.float64),
-        (2, False, False, np.float32),
-    ],
-)
-def test_rows_widen_as_topics_appear(n_burn_in, assigned, drawn, dtype):
-    """Flat topics and a large prior: a document of 300 tokens comes to use nearly all of 200 topics."""
-    sizes = np.array([0, 1, 100, 3])
-    cell_word = np.concatenate([np.arange(size) for size in sizes]).astype(np.int32)
-    cells = np.append(0, np.cumsum(sizes)), cell_word, np.full(sizes.sum(), 3.0)
-    corpus = Corpus(*cells, np.full((100, 200), 0.01), np.full(200, 5.0), dtype)
-    sweeps, z, own = Sweeps(n_burn_in, 2, drawn, with_log_theta=True), corpus.unassigned(), None
-    if assigned:
-        z = np.random.default_rng(0).integers(0, 200, len(z)).astype(np.int32)
-        own = corpus.own_tokens(200)
-    after, *result = run_sparse(corpus, sweeps, z, own)
-    assert np.diff(result[0])[2] > 128
-    expected_z, *expected, _ = run_reference(corpus, sweeps, z, own)
-    sums, log_theta = reference.dense(corpus, *result)
-    assert_array_equal(after, expected_z)
-    assert_allclose(sums, expected[0], rtol=ROUNDING[dtype])
-    assert_allclose(log_theta, expected[2], rtol=1e-12)
 
 
 def run_word_topics(corpus, team=ALONE):
