@@ -48,9 +48,8 @@ def lane_by_lane(n_topics):
     return np.argsort(np.arange(n_topics) % 16, kind="stable")
 
 
-def left_out(phi, there, own, token, smoothing, unit):
-    """phi_k of a word without what own tokens of it have added, there being their (topic, weight)."""
-    tokens = np.bincount(there[:, 0].astype(int), there[:, 1], len(phi))
+def left_out(phi, tokens, own, token, smoothing, unit):
+    """phi_k of a word without what a document's own tokens of it have added, tokens (n_topics,)."""
     return np.maximum(phi - own * tokens * token * unit, np.minimum(phi, smoothing * unit))
 
 
@@ -77,6 +76,7 @@ def sweep_documents(documents, rows, prior, keys, z, sweeps, by_lanes=False, own
         stream = Stream(keys[d])
         assignments = Assignments(n_topics)
         clumps = list(enumerate(clumps_of(indptr, cell_count, d), first_token))
+        cell_of, weight_of = np.reshape([clump for _, clump in clumps], (-1, 2)).T
         for token, (_, w) in clumps:
             if z[token] >= 0:
                 assignments.put(z[token], w)
@@ -84,16 +84,18 @@ def sweep_documents(documents, rows, prior, keys, z, sweeps, by_lanes=False, own
         for sweep in range(n_burn_in + n_sweeps if clumps else 0):
             if sweep <= n_burn_in:
                 assignments.drop_empty()
-            before, pending = list(assignments.order), None
-            earlier = z.copy()
+            columns += [k for k in assignments.order if sweep >= n_burn_in and k not in columns]
+            pending = None
+            earlier = z[first_token : first_token + len(clumps)].copy()
             for token, (cell, w) in clumps:
                 if z[token] >= 0:
                     assignments.take(z[token], w)
                 phi, n = rows[cell_word[cell]], assignments.n
                 if own and sweep >= n_burn_in:
-                    there = [(earlier[t], v) for t, (c, v) in clumps if c == cell and earlier[t] >= 0]
+                    there = (cell_of == cell) & (earlier >= 0)
+                    tokens = np.bincount(earlier[there], weight_of[there], n_topics)
                     given = own.often[d], own.token, own.smoothing, own.unit[cell_word[cell]]
-                    less = left_out(phi, np.array(there).reshape(-1, 2), *given)
+                    less = left_out(phi, tokens, *given)
                     if by_lanes:
                         phi = less
                     else:
@@ -111,7 +113,7 @@ def sweep_documents(documents, rows, prior, keys, z, sweeps, by_lanes=False, own
                 assignments.put(z[token], w)
                 if sweep >= n_burn_in:
                     expected[cell, z[token]] += w if drawn else 0.0
-                    columns.extend(k for k in [*before, z[token]] if k not in columns)
+                    columns += [z[token]] if z[token] not in columns else []
             if sweep >= n_burn_in:
                 log_theta[d] += psi(prior + assignments.n) - psi(prior)
         orders.append(columns)
