@@ -357,9 +357,9 @@ def test_the_estimators_that_messages_name_are_those_that_can_be_trained():
 def test_wrong_arguments_of_rounds_are_refused():
     model = start_model(clone(MODELS["gibbs"]).set_params(batch_size=SIZE), N_WORDS, N_DOCUMENTS)
 
-    def refuses(message, function, *given, **named):
+    def refuses(message, function, model, given, **named):
         with pytest.raises(ValueError, match=message):
-            function(*given, **named)
+            function(model, given, **named)
 
     for n, named, message in (
         (20, {"n_updates": 2}, "n_updates=2 is invalid in the first round"),
@@ -372,29 +372,14 @@ def test_wrong_arguments_of_rounds_are_refused():
     for some in ([], updates[1:], [*updates, updates[0]]):
         refuses("are not a round", merge_updates, model, some)
     merged = merge_updates(model, updates)
-    other = "from another model or state: its number of updates is 0, but this model has 1"
-    refuses(other, merge_updates, merged, updates)
+    refuses("its number of updates is 0, but this model has 1", merge_updates, merged, updates)
     updates = [local_update(merged, X[:20], lane=i, n_updates=n) for i, n in enumerate((2, 3))]
     refuses("to different rounds: lane 1 has n_updates=3", merge_updates, merged, updates)
-    most = "n_updates=1000000000 is invalid: must be an integer from 1 to 65536"
-    refuses(most, local_update, merged, X[:8], lane=0, n_updates=10**9)
+    refuses("must be an integer from 1 to 65536", local_update, merged, X[:8], lane=0, n_updates=10**9)
     refuses("frozen topics do not support", local_update, merged.freeze_topics([0]), X[:10], lane=0)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"random_state": 4}, "seed is"),
-        ({"n_components": 6}, "number of topics is 6, but this model has 5"),
-        ({"learning_offset": 9.0}, "learning_offset is 9.0, but this model has 1.0"),
-        ({"cls": HybridLDA}, "class is 'HybridLDA', but this model has 'OnlineEMLDA'"),
-        ({"n_features": 30}, "n_features is 30, but this model has 25"),
-        ({"feature_names": [f"w{i}" for i in range(25)]}, "feature_names_in_ is"),
-        ({"documents": 7}, "fitted state is"),
-    ],
-    ids=lambda change: next(iter(change)) if isinstance(change, dict) else "",
-)
-def test_updates_of_another_model_are_refused(change, message):
+def test_updates_of_another_model_are_refused():
     def model_and_update(documents=0, cls=OnlineEMLDA, n_features=N_WORDS, feature_names=None, **params):
         given = {"n_components": 5, "random_state": 3, "batch_size": 300, **params}
         start = start_model(cls(**given), n_features, N_DOCUMENTS, feature_names)
@@ -404,11 +389,23 @@ def test_updates_of_another_model_are_refused(change, message):
             model = merge_updates(start, [local_update(start, counts, lane=0)])
             return model, local_update(model, counts, lane=0)
 
-    (model, own), (_, other) = model_and_update(), model_and_update(**change)
+    model, own = model_and_update()
     before = pickle.dumps(model)
-    with pytest.raises(ValueError, match=f"lane 0 was computed from another model or state: its {message}"):
-        merge_updates(model, [other])
-    assert pickle.dumps(model) == before
+    for change, message in (
+        ({"random_state": 4}, "seed is"),
+        ({"n_components": 6}, "number of topics is 6, but this model has 5"),
+        ({"learning_offset": 9.0}, "learning_offset is 9.0, but this model has 1.0"),
+        ({"cls": HybridLDA}, "class is 'HybridLDA', but this model has 'OnlineEMLDA'"),
+        ({"n_features": 30}, "n_features is 30, but this model has 25"),
+        ({"feature_names": [f"w{i}" for i in range(25)]}, "feature_names_in_ is"),
+        ({"documents": 7}, "fitted state is"),
+    ):
+        _, other = model_and_update(**change)
+        with pytest.raises(
+            ValueError, match=f"lane 0 was computed from another model or state: its {message}"
+        ):
+            merge_updates(model, [other])
+        assert pickle.dumps(model) == before, change
     # These parameters say nothing of the model.
     elsewhere = pickle.loads(before).set_params(n_jobs=2, batch_size=7, max_iter=9)
     assert_same_bits(

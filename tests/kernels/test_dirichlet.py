@@ -98,7 +98,7 @@ def test_sum_of_digammas_is_that_of_the_reference(smallest, largest, offset, n_t
     size = np.abs(psi(store * scale + offset)).sum()  # terms of both signs may cancel
     for first, last in ((0, 12), (3, 4), (5, 11), (7, 7)):
         total = sum_digamma(first, last, store, scale, offset)
-        assert abs(total - reference.sum_digamma(first, last, store, scale, offset)) <= 1e-12 * size
+        assert abs(total - psi(store[first:last] * scale + offset).sum()) <= 1e-12 * size
 
 
 def test_sum_of_digammas_is_precise_entry_by_entry():

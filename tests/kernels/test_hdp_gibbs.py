@@ -246,25 +246,14 @@ def tiny(sampler):
     return chain, np.argsort(order)
 
 
-def assert_law_is_that_of_the_golden_posterior(z, tables):
-    """P(K), co-assignment and E[tables] within four standard errors, those of the means of fifty batches."""
-    first, second = np.triu_indices(6, 1)
-    same = z[:, first] == z[:, second]
-    n_topics = np.array([len(set(row)) for row in z.tolist()])
-    seen = np.column_stack([*(n_topics == k for k in range(1, 5)), same, tables])
-    coassigned = EXACT["batch_coassign"][first, second]
-    expected = np.concatenate([EXACT["batch_K_prob"][1:5], coassigned, [EXACT["batch_E_tables"]]])
-    batches = seen[: len(seen) // 50 * 50].reshape(50, -1, seen.shape[1]).mean(axis=1)
-    errors = batches.std(axis=0, ddof=1) / np.sqrt(50)
-    assert np.all(errors[:4] < 0.006)  # it says something
-    assert np.all(np.abs(batches.mean(axis=0) - expected) < 4 * errors), (batches.mean(0) - expected) / errors
-
-
 @pytest.mark.law
 @for_each_seed
 @pytest.mark.parametrize("moves", ["direct", "tables", "sparse", "splits"])
 def test_assignments_have_the_posterior_distribution(moves, seed):
-    """Of a sampler, or of splits and merges alone with weights drawn given tables, and back."""
+    """Of a sampler, or of splits and merges alone with weights drawn given tables, and back.
+
+    P(K), co-assignment and E[tables] within four standard errors, those of the means of fifty batches.
+    """
     splits = moves == "splits"
     chain, place = tiny({"tables": INDICATORS, "sparse": SPARSE}.get(moves, DIRECT))
     rng, n = np.random.default_rng(seed), 40_000 if moves == "direct" else 20_000  # so many it takes
@@ -282,6 +271,14 @@ def test_assignments_have_the_posterior_distribution(moves, seed):
         else:
             chain.sweep(key // 2)
         z[i], tables[i] = chain.z[place], chain.root.sum()
-    assert_law_is_that_of_the_golden_posterior(z, tables)
+    first, second = np.triu_indices(6, 1)
+    n_topics = np.array([len(set(row)) for row in z.tolist()])
+    seen = np.column_stack([*(n_topics == k for k in range(1, 5)), z[:, first] == z[:, second], tables])
+    coassigned = EXACT["batch_coassign"][first, second]
+    expected = np.concatenate([EXACT["batch_K_prob"][1:5], coassigned, [EXACT["batch_E_tables"]]])
+    batches = seen.reshape(50, -1, seen.shape[1]).mean(axis=1)
+    errors = batches.std(axis=0, ddof=1) / np.sqrt(50)
+    assert np.all(errors[:4] < 0.006)  # it says something
+    assert np.all(np.abs(batches.mean(axis=0) - expected) < 4 * errors), (batches.mean(0) - expected) / errors
     if splits:
         chain.check()

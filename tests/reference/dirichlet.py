@@ -37,11 +37,6 @@ def fit_symmetric_dirichlet(mean_log, n, alpha, max_iter, tol):
     return alphas[0]
 
 
-def sum_digamma(first, last, store, scale, offset):
-    """The sum of psi(store * scale + offset) over some rows and all columns."""
-    return psi(store[first:last] * scale + offset).sum()
-
-
 def normal(stream):
     """Marsaglia's polar method."""
     while True:
