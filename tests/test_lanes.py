@@ -401,9 +401,7 @@ def test_updates_of_another_model_are_refused():
         ({"documents": 7}, "fitted state is"),
     ):
         _, other = model_and_update(**change)
-        with pytest.raises(
-            ValueError, match=f"lane 0 was computed from another model or state: its {message}"
-        ):
+        with pytest.raises(ValueError, match=f"lane 0 was .* from another model or state: its {message}"):
             merge_updates(model, [other])
         assert pickle.dumps(model) == before, change
     # These parameters say nothing of the model.
