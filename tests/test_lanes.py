@@ -430,7 +430,7 @@ def test_updates_are_checked_as_kernels_read_them():
     for damaged, message in (
         (with_sums(update, n_documents=np.int64(2**63 - 1)), "n_documents="),
         (replace(update, words=hidden(words, -1, 10**9)), "words has numbers from 0 to"),
-        (replace(update, words=hidden(words, 3, 1)), "its words do not ascend"),
+        (replace(update, words=hidden(words, 3, words[2])), "its words do not ascend"),
         (with_sums(update, totals=hidden(totals, 0, 1e30)), "its totals are not"),
         (with_sums(replace(update, added=added), totals=added.filled(0.0).sum(axis=0)), "its totals are not"),
     ):

@@ -129,7 +129,7 @@ def random_chain(kernel, seed, n_topics, counts="small", others=True, matrix=Fal
     ("n_topics", "counts", "others", "matrix", "assigned", "update_counts"),
     [
         (1, "mixed", True, True, True, False),
-        (5, "unit", False, False, False, False),
+        (45, "unit", False, False, True, False),  # most tokens of a document have topics of their own
         (16, "small", True, True, True, True),
         (17, "mixed", True, False, False, False),
         (17, "mixed", True, True, True, False),
