@@ -117,6 +117,7 @@ def random_chain(kernel, seed, n_topics, counts="small", others=True, matrix=Fal
         dense *= rng.integers(1, 6, dense.shape)
     elif counts == "mixed":
         dense *= rng.choice(MIXED if kernel is TopicLists else np.ceil(MIXED), dense.shape)
+        dense[:, 0] = 64.0  # more tokens of a word than are drawn at once
     dense[[0, 4]] = dense[:, [3, 9]] = 0.0
     statistics = rng.integers(0, 4, (17, n_topics)).astype(float) * others
     own = (rng.random(statistics.shape) < 0.2) & (rng.random((17, 1)) < 0.7) & matrix
