@@ -21,10 +21,7 @@ from sktopic._topics._word_count_views import (
     posterior_bound,
     probabilities,
 )
-from sktopic._topics._word_counts import (
-    SMALLEST_SCALE,
-    WordCounts,
-)
+from sktopic._topics._word_counts import SMALLEST_SCALE, WordCounts
 from sktopic._training import _updates
 from sktopic._training._statistics_updates import DocumentAverage, RunningSum
 from sktopic._training._updates import work_of_clearing
@@ -59,10 +56,6 @@ class Plain:
         self.s[words] += rho * array
         self.n_updates += 1
         self.mean += (self.s / self.s.sum(axis=0) - self.mean) / self.n_updates
-
-    def topics(self, s, weight, topic_word_prior):
-        phi = weight * s + topic_word_prior
-        return (phi / phi.sum(axis=0)).T
 
 
 @pytest.fixture
@@ -131,9 +124,9 @@ def test_lazy_average_is_the_plain_mean_of_the_states(name, workers):
         # Entries of no account carry the rounding of their topic's largest ones.
         assert_allclose(mean_state(statistics, t), plain.mean, rtol=1e-8, atol=1e-13)
         assert_same_state(statistics, plain, 1e-10)
-        topics = average_probabilities(statistics, 1000, 0.01, t)
-        expected = plain.topics(plain.mean * 1000 * plain.s.sum(axis=0), 1, 0.01)
-        assert_allclose(topics.components(), expected, rtol=1e-8)
+        topics = average_probabilities(statistics, 1000, 0.01, t).components()
+        phi = (1000 * plain.mean * plain.s.sum(axis=0) + 0.01).T
+        assert_allclose(topics, phi / phi.sum(axis=1, keepdims=True), rtol=1e-8)
         folds.append(statistics.scale == 1.0)
 
     # Every step is looked at, as folds leave a scale of one behind.
@@ -153,27 +146,20 @@ def test_average_of_states_of_all_sizes_is_their_plain_mean(workers):
     run(statistics, np.full(20, 0.5), workers, every=1, check=check)
 
 
-@pytest.mark.parametrize(
-    ("rule", "rho", "n_updates", "clears"),
-    [
+def test_work_of_clearing_is_that_of_updates_that_forget_everything(monkeypatch):
+    """But for statistics that take no time, and batches without words, which are no update."""
+    monkeypatch.setattr(_updates, "LONG_WORK", 10 * N_FEATURES * N_TOPICS)
+    whole, fewer = start(), of_words(start(), np.arange(N_FEATURES - 1))
+    for rule, rho, n_updates, clears in (
         (DocumentAverage(), 1.0, 1, True),
         (DocumentAverage(), 0.5, 0, False),
         (RunningSum(), 0.5, 0, True),
         (RunningSum(), 1.0, 1, False),
         (LangevinUpdate(0.3, 0.1, 9.0, key=0), 1.0, 0, False),
-    ],
-    ids=str,
-)
-def test_work_of_clearing_is_that_of_updates_that_forget_everything(
-    rule, rho, n_updates, clears, monkeypatch
-):
-    """But for statistics that take no time, and batches without words, which are no update."""
-    monkeypatch.setattr(_updates, "LONG_WORK", 10 * N_FEATURES * N_TOPICS)
-    state, words = SimpleNamespace(words=start(), n_topic_updates=n_updates), SimpleNamespace(n_tokens=1.0)
-    assert work_of_clearing(rule, rho, state, words) == clears * N_FEATURES * N_TOPICS
-    assert work_of_clearing(rule, rho, state, SimpleNamespace(n_tokens=0.0)) == 0
-    state.words = of_words(state.words, np.arange(N_FEATURES - 1))
-    assert work_of_clearing(rule, rho, state, words) == 0
+    ):
+        for words, n_tokens, n in ((whole, 1.0, clears * whole.store.size), (whole, 0.0, 0), (fewer, 1.0, 0)):
+            state = SimpleNamespace(words=words, n_topic_updates=n_updates)
+            assert work_of_clearing(rule, rho, state, SimpleNamespace(n_tokens=n_tokens)) == n, rule
 
 
 def test_random_start_is_noise_around_one():
@@ -201,9 +187,7 @@ def test_topics_lean_towards_larger_priors_up_to_a_share(share):
     assert_allclose(counts.totals, expected.sum(axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "words", [np.array([3, 17, 8]), slice(2, 6), slice(None)], ids=["list", "slice", "all"]
-)
+@pytest.mark.parametrize("words", [np.array([3, 17, 8]), slice(2, 6), slice(None)], ids=str)
 @pytest.mark.parametrize("scale", [1.0, 1.5 * SMALLEST_SCALE], ids=["usual", "folded in by the step"])
 def test_some_words_have_their_rows_and_the_totals_of_all(words, scale, workers):
     """What a provisional step needs, which leaves the whole alone."""
@@ -216,86 +200,74 @@ def test_some_words_have_their_rows_and_the_totals_of_all(words, scale, workers)
     assert_allclose(found.rows(np.arange(len(rows))), expected.rows(rows), rtol=1e-14)
     copy, array = duplicate(some).decayed(0.5), np.random.default_rng(0).random((len(rows), N_TOPICS)) * scale
     copy.add(Counts(array), np.arange(len(rows), dtype=np.int32), 0.5, workers)
-    for name in ("store", "totals"):
-        assert_array_equal(getattr(some, name), getattr(of_words(before, words), name))
-        getattr(some, name)[:] = 0.0  # in arrays of its own
-        assert_array_equal(getattr(statistics, name), getattr(before, name))
+    assert_array_equal(some.store, before.store[words])
+    assert_array_equal(some.totals, before.totals)
+    some.store[:] = some.totals[:] = 0.0  # in arrays of its own
+    assert_array_equal(statistics.store, before.store)
+    assert_array_equal(statistics.totals, before.totals)
     whole = statistics.decayed(0.5)
     whole.add(Counts(array), rows.astype(np.int32), 0.5, workers)
     assert_allclose(copy.scale * copy.totals, whole.scale * whole.totals, rtol=1e-12)
 
 
-class TestOfTopics:
-    """Copies in which topics are left out, added, joined, divided or frozen, and what is read of some."""
+def assert_counts(statistics, counts, weight=1.0):
+    """These are the statistics, of all words in each topic."""
+    assert_allclose(expected_counts(statistics, weight), counts, rtol=1e-12)
+    assert_allclose(expected_tokens(statistics, weight), counts.sum(axis=0), rtol=1e-12)
 
-    @pytest.fixture
-    def statistics(self, workers):
-        statistics, _ = run(start(average=True), np.full(30, 0.3), workers)
-        assert statistics.scale < 1.0
-        return statistics
 
-    @pytest.fixture
-    def counts(self, statistics):
-        """The counts, which no copy changes."""
-        counts = expected_counts(statistics, 1.0)
-        yield counts.copy()
-        assert_array_equal(expected_counts(statistics, 1.0), counts)
-
-    def assert_counts(self, statistics, counts, weight=1.0):
-        """These are the statistics, of all words in each topic."""
-        assert_allclose(expected_counts(statistics, weight), counts, rtol=1e-12)
-        assert_allclose(expected_tokens(statistics, weight), counts.sum(axis=0), rtol=1e-12)
-
-    @pytest.mark.parametrize("topics", [[3, 0], slice(1, 3), np.array([True, False, False, True]), slice(0)])
-    @pytest.mark.parametrize("n_spare", [0, 2])
-    def test_topics_are_chosen_and_added(self, statistics, counts, topics, n_spare):
-        some = of_topics(statistics, topics, n_spare)
-        assert not some.averages
-        self.assert_counts(some, np.hstack([counts[:, topics], np.zeros((N_FEATURES, n_spare))]))
-        some.store[:] = some.totals[:] = 7.0
-
-    @pytest.mark.parametrize(("kept", "into"), [([0, 2], [0, 0, 2, 3]), ([0], [0, 3, 0, 3])])
-    def test_merged_topics_are_sums(self, statistics, counts, kept, into):
-        """The last is given up, with a topic that went into it."""
+def test_topics_are_chosen_added_merged_divided_cleared_and_multiplied_in_copies(workers):
+    statistics, _ = run(start(average=True), np.full(30, 0.3), workers)
+    counts, words, all_topics = expected_counts(statistics, 1.0), np.array([3, 17, 8]), np.arange(N_TOPICS)
+    assert statistics.scale < 1.0
+    for topics in ([3, 0], slice(1, 3), np.array([True, False, False, True]), slice(0)):
+        for n_spare in (0, 2):
+            some = of_topics(statistics, topics, n_spare)
+            assert not some.averages
+            assert_counts(some, np.hstack([counts[:, topics], np.zeros((N_FEATURES, n_spare))]))
+            some.store[:] = some.totals[:] = 7.0
+    # The last is given up, with a topic that went into it.
+    for kept, into in (([0, 2], [0, 0, 2, 3]), ([0], [0, 3, 0, 3])):
         totals = np.bincount(into, statistics.totals, N_TOPICS)
         expected = np.column_stack([counts[:, np.equal(into, k)].sum(axis=1) for k in kept])
-        after = merged_topics(statistics, np.isin(np.arange(N_TOPICS), kept), np.array(into), totals)
-        self.assert_counts(after, expected)
+        assert_counts(merged_topics(statistics, np.isin(all_topics, kept), np.array(into), totals), expected)
+    # Parts are taken out of their topics.
+    tokens, expected = np.zeros((2, N_FEATURES)), np.hstack([counts, np.zeros((N_FEATURES, 2))])
+    tokens[:, words] = 100.0 * np.array([0.25 * counts[words, 2], 0.5 * counts[words, 0]])
+    tokens[1, 17] = 1e9  # more than there is
+    expected[words, 4], expected[words, 5] = 0.25 * counts[words, 2], 0.5 * counts[words, 0]
+    expected[17, 5] = counts[17, 0]
+    expected[:, [2, 0]] -= expected[:, [4, 5]]
+    assert_counts(split_topics(statistics, [2, 0], tokens, 100.0), expected)
+    some = of_topics(statistics, slice(None))
+    some.clear(slice(2, None))
+    some.multiply(3.0)
+    assert_counts(some, 3.0 * counts * (all_topics < 2))
+    assert_array_equal(expected_counts(statistics, 1.0), counts)
 
-    def test_parts_of_topics_are_taken_out_of_them(self, statistics, counts):
-        words, tokens = np.array([3, 17, 8]), np.zeros((2, N_FEATURES))
-        tokens[:, words] = 100.0 * np.array([0.25 * counts[words, 2], 0.5 * counts[words, 0]])
-        tokens[1, 17] = 1e9  # more than there is
-        expected = np.hstack([counts, np.zeros((N_FEATURES, 2))])
-        expected[words, 4], expected[words, 5] = 0.25 * counts[words, 2], 0.5 * counts[words, 0]
-        expected[17, 5] = counts[17, 0]
-        expected[:, [2, 0]] -= expected[:, [4, 5]]
-        self.assert_counts(split_topics(statistics, [2, 0], tokens, 100.0), expected)
 
-    def test_topics_can_be_cleared_and_all_multiplied(self, statistics, counts):
-        some = of_topics(statistics, slice(None))
-        some.clear(slice(2, None))
-        some.multiply(3.0)
-        counts[:, 2:] = 0.0
-        self.assert_counts(some, 3.0 * counts)
+def test_frozen_topics_have_their_tokens_whatever_the_unit_and_afterwards(workers):
+    """The unit, in tokens, is 300 when they are frozen, and 500 after the others have decayed."""
+    statistics, _ = run(start(average=True), np.full(30, 0.3), workers)
+    counts = expected_counts(statistics, 1.0)
+    frozen = frozen_topics(statistics, [1, 3], 300.0, 0.1).decayed(0.25)
+    expected = counts * 0.25 * 500
+    expected[:, [1, 3]] = 300 * counts[:, [1, 3]]
+    for thawed in (frozen, frozen_topics(frozen, [3], 500.0, 0.2), frozen_topics(frozen, [], 500.0, 0.2)):
+        assert_counts(thawed, expected, weight=500.0)
+    assert_array_equal(expected_counts(statistics, 1.0), counts)
 
-    def test_frozen_topics_have_their_tokens_whatever_the_unit_and_afterwards(self, statistics, counts):
-        """The unit, in tokens, is 300 when they are frozen, and 500 after the others have decayed."""
-        frozen = frozen_topics(statistics, [1, 3], 300.0, 0.1).decayed(0.25)
-        expected = counts * 0.25 * 500
-        expected[:, [1, 3]] = 300 * counts[:, [1, 3]]
-        for thawed in (frozen, frozen_topics(frozen, [3], 500.0, 0.2), frozen_topics(frozen, [], 500.0, 0.2)):
-            self.assert_counts(thawed, expected, weight=500.0)
 
-    def test_counts_of_some_words_and_topics_are_those_of_all(self, statistics):
-        counts, words = expected_counts(statistics, 300.0), np.array([3, 17, 8])
-        for topics in (slice(None), slice(0), slice(1, 3), 2):
-            assert_allclose(expected_counts(statistics, 300.0, topics), counts[:, topics], rtol=1e-14)
-        for topics in (slice(None), slice(0), slice(1, 3)):
-            some = expected_counts_of(statistics, words, topics, 300.0)
-            assert_allclose(some, counts[words][:, topics], rtol=1e-14)
-        totals = expected_tokens(statistics, 2.0, np.ones(N_TOPICS))
-        assert_allclose(totals, 2.0 * statistics.scale, rtol=1e-14)
+def test_counts_of_some_words_and_topics_are_those_of_all(workers):
+    statistics, _ = run(start(), np.full(30, 0.3), workers)
+    counts, words = expected_counts(statistics, 300.0), np.array([3, 17, 8])
+    for topics in (slice(None), slice(0), slice(1, 3), 2):
+        assert_allclose(expected_counts(statistics, 300.0, topics), counts[:, topics], rtol=1e-14)
+    for topics in (slice(None), slice(0), slice(1, 3)):
+        some = expected_counts_of(statistics, words, topics, 300.0)
+        assert_allclose(some, counts[words][:, topics], rtol=1e-14)
+    totals = expected_tokens(statistics, 2.0, np.ones(N_TOPICS))
+    assert_allclose(totals, 2.0 * statistics.scale, rtol=1e-14)
 
 
 def test_bound_of_topics_is_its_formula_for_more_words_than_are_read_at_once():

@@ -1,6 +1,7 @@
 """Left-to-right estimates: unbiased where they claim it, exact in the limits."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -92,9 +93,8 @@ def test_wallach_estimates_converge_as_resampling_grows(seed):
 def test_one_token_is_exact(product_inside, dtype):
     """Also one of a weight, and one that is impossible."""
     phi = np.vstack([PHI, np.zeros(3)])
-    corpus = Corpus(
-        np.arange(5), np.arange(4, dtype=np.int32), np.array([1.0, 1.0, 0.4, 1.0]), phi, PRIOR, dtype
-    )
+    cells = np.arange(5), np.arange(4, dtype=np.int32), np.array([1.0, 1.0, 0.4, 1.0])
+    corpus = Corpus(*cells, phi, PRIOR, dtype)
     with np.errstate(divide="ignore"):
         log_p = np.log(phi @ PRIOR / PRIOR.sum()) * corpus.cell_count
     for n_particles in (1, 7):
@@ -108,22 +108,15 @@ def test_long_documents_stay_finite(product_inside):
     assert np.all(np.isfinite(result)) and np.all(result < -745)  # its exponential is not
 
 
-class Given:
-    """A stream of given numbers."""
-
-    def __init__(self, numbers):
-        self.numbers = iter(numbers)
-
-    def below(self, n):
-        number = next(self.numbers)
-        assert number < n
-        return number
+def stream_of(numbers):
+    numbers = iter(numbers)
+    return SimpleNamespace(below=lambda n: next(numbers))
 
 
 def test_each_order_of_tokens_comes_from_as_many_numbers_as_any_other():
     """In the references, whose draws are those of the kernels."""
-    orders = {tuple(reference.shuffled(range(4), Given(x))) for x in product([0], *map(range, (2, 3, 4)))}
+    orders = {tuple(reference.shuffled(range(4), stream_of(x))) for x in product([0], *map(range, (2, 3, 4)))}
     others = [list(range(4)) for _ in range(24)]
     for order, numbers in zip(others, product(*map(range, (4, 3, 2)))):
-        moment_matching.shuffle(order, Given(numbers))
+        moment_matching.shuffle(order, stream_of(numbers))
     assert len(orders) == len(set(map(tuple, others))) == 24

@@ -7,14 +7,7 @@ from scipy.special import gammaln, psi
 
 
 class Enumeration:
-    """All assignments of a document's tokens.
-
-    Parameters
-    ----------
-    words : the word of each token
-    phi : (n_words, n_topics) topic-word probabilities
-    alpha : (n_topics,) Dirichlet parameters of the topic proportions
-    """
+    """All assignments of tokens, which have these words, under topics phi (n_words, n_topics)."""
 
     def __init__(self, words, phi, alpha):
         n_topics = len(alpha)

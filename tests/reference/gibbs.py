@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from scipy.special import psi
 
-from tests.reference.documents import Assignments, cells_of, clumps_of
+from tests.reference.documents import Assignments, clumps_of
 from tests.reference.rng import Stream
 
 
@@ -48,26 +48,20 @@ def lane_by_lane(n_topics):
     return np.argsort(np.arange(n_topics) % 16, kind="stable")
 
 
-def left_out(phi, there, own, token, smoothing, unit):
-    """phi_k of a word without what own tokens of it have added, there being their (topic, weight)."""
-    tokens = np.bincount(there[:, 0].astype(int), there[:, 1], len(phi))
+def left_out(phi, tokens, own, token, smoothing, unit):
+    """phi_k of a word without what a document's own tokens of it have added, tokens (n_topics,)."""
     return np.maximum(phi - own * tokens * token * unit, np.minimum(phi, smoothing * unit))
 
 
 def sweep_documents(documents, rows, prior, keys, z, sweeps, by_lanes=False, own=None):
     """Run all sweeps; z is updated in place.
 
-    documents : DocumentCells; sweeps : Sweeps
-    by_lanes : whether uniforms become draws as in _dense_gibbs.pyx
-    own : LeftOut; without by_lanes, no topic gets less than alpha_k phi_kw
+    With by_lanes, uniforms become draws as in _dense_gibbs.pyx. Without, no topic gets less than
+    alpha_k phi_kw, however many own tokens (LeftOut) are left out.
 
-    Returns
-    -------
-    expected : (n_cells, n_topics) sums over the kept sweeps and a cell's clumps of w p(z = k | rest), or
-        with drawn of w where topic k was drawn
-    fixed : (n_cells,) sums of w / sum_k phi_kw (alpha_k + n_k), or 0
-    log_theta : (n_documents, n_topics) sums over the kept sweeps of psi(alpha_k + n_k) - psi(alpha_k)
-    orders : for each document its topics in the kept sweeps, in the order of the kernel's columns
+    Returns sums over the kept sweeps: w p(z = k | rest) of a cell's clumps, or with drawn w where topic k was
+    drawn; w / sum_k phi_kw (alpha_k + n_k), or 0; psi(alpha_k + n_k) - psi(alpha_k) of a document. Then the
+    topics of each document, in the order of the kernel's columns.
     """
     indptr, cell_word, cell_count = documents
     n_burn_in, n_sweeps, drawn = sweeps[:3]
@@ -82,6 +76,7 @@ def sweep_documents(documents, rows, prior, keys, z, sweeps, by_lanes=False, own
         stream = Stream(keys[d])
         assignments = Assignments(n_topics)
         clumps = list(enumerate(clumps_of(indptr, cell_count, d), first_token))
+        cell_of, weight_of = np.reshape([clump for _, clump in clumps], (-1, 2)).T
         for token, (_, w) in clumps:
             if z[token] >= 0:
                 assignments.put(z[token], w)
@@ -89,16 +84,18 @@ def sweep_documents(documents, rows, prior, keys, z, sweeps, by_lanes=False, own
         for sweep in range(n_burn_in + n_sweeps if clumps else 0):
             if sweep <= n_burn_in:
                 assignments.drop_empty()
-            before, pending = list(assignments.order), None
-            earlier = z.copy()
+            columns += [k for k in assignments.order if sweep >= n_burn_in and k not in columns]
+            pending = None
+            earlier = z[first_token : first_token + len(clumps)].copy()
             for token, (cell, w) in clumps:
                 if z[token] >= 0:
                     assignments.take(z[token], w)
                 phi, n = rows[cell_word[cell]], assignments.n
                 if own and sweep >= n_burn_in:
-                    there = [(earlier[t], v) for t, (c, v) in clumps if c == cell and earlier[t] >= 0]
+                    there = (cell_of == cell) & (earlier >= 0)
+                    tokens = np.bincount(earlier[there], weight_of[there], n_topics)
                     given = own.often[d], own.token, own.smoothing, own.unit[cell_word[cell]]
-                    less = left_out(phi, np.array(there).reshape(-1, 2), *given)
+                    less = left_out(phi, tokens, *given)
                     if by_lanes:
                         phi = less
                     else:
@@ -116,7 +113,7 @@ def sweep_documents(documents, rows, prior, keys, z, sweeps, by_lanes=False, own
                 assignments.put(z[token], w)
                 if sweep >= n_burn_in:
                     expected[cell, z[token]] += w if drawn else 0.0
-                    columns.extend(k for k in [*before, z[token]] if k not in columns)
+                    columns += [z[token]] if z[token] not in columns else []
             if sweep >= n_burn_in:
                 log_theta[d] += psi(prior + assignments.n) - psi(prior)
         orders.append(columns)
@@ -136,18 +133,15 @@ def draw_word_topics(documents, rows, prior, keys):
     return np.array(z)
 
 
-def dense(corpus, column_indptr, column_topic, values, fixed, log_theta=()):
+def dense(corpus, column_indptr, column_topic, values, fixed=0.0, log_theta=()):
     """What the kernel returns, as expected (n_cells, n_topics) and log_theta (n_documents, n_topics)."""
+    width, document = np.diff(column_indptr), corpus.cell_document
+    cell = np.repeat(np.arange(len(document)), width[document])
+    place = np.concatenate([np.arange(width[d]) for d in document])
     rows = corpus.rows[corpus.cell_word].astype(np.float64)
-    expected = fixed[:, None] * corpus.prior * rows
+    expected = np.reshape(fixed, (-1, 1)) * corpus.prior * rows
+    expected[cell, column_topic[column_indptr[document[cell]] + place]] += values
     sums = np.zeros((corpus.n_documents, len(corpus.prior)))
-    value = 0
-    for d, slots in enumerate(map(slice, column_indptr, column_indptr[1:])):
-        topics = column_topic[slots]
-        for cell in cells_of(corpus.indptr, d):
-            expected[cell, topics] += values[value : value + len(topics)]
-            value += len(topics)
-        if len(log_theta):
-            sums[d, topics] = log_theta[slots]
-    assert value == len(values)
+    if len(log_theta):
+        sums[np.repeat(np.arange(len(width)), width), column_topic] = log_theta
     return expected, sums

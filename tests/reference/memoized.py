@@ -15,11 +15,10 @@ def keep_shares(indptr, cell_word, cell_count, rows, expectation, smallest):
     return cell_count[:, None] * phi / phi.sum(axis=1, keepdims=True)
 
 
-def mix_pairs(tokens, cell_weight, pairs):
+def mixing(tokens, pairs):
     """What the entropy of cells with these tokens (n_cells, n_topics) loses, for each pair of topics."""
-    weight = cell_weight if len(cell_weight) else np.ones(len(tokens))
     a, b = tokens[:, pairs[:, 0]], tokens[:, pairs[:, 1]]
-    return weight @ (xlogy(a + b, a + b) - xlogy(a, a) - xlogy(b, b))
+    return xlogy(a + b, a + b) - xlogy(a, a) - xlogy(b, b)
 
 
 def bound(X, phi, sample_weight, weights, alpha, gamma, eta):

@@ -79,11 +79,8 @@ def draw(document, phi, alpha, sparse, with_table, weights, stream):
 def sweep_tables(indptr, cell_word, cell_count, rows, alpha, keys, n_burn_in, n_sweeps, sparse, with_table):
     """Run all sweeps; with_table (n_words,) says which words have an alias table.
 
-    Returns
-    -------
-    drawn : (n_cells, n_topics) sums over the kept sweeps and a cell's clumps of w where topic k was drawn
-    tables : (n_documents, n_topics) sums over the kept sweeps of the tables
-    orders : for each document its topics in the kept sweeps, in the order of the kernel's columns
+    Returns sums over the kept sweeps: the weight of a cell's clumps where topic k was drawn, and the tables
+    of documents. Then the topics of each document, in the order of the kernel's columns.
     """
     rows = np.asarray(rows, dtype=np.float64)
     drawn = np.zeros((len(cell_word), len(alpha)))

@@ -1,7 +1,7 @@
 """Cells of topics and their mixing (twin of _kernels.hdp._variational_split_merge)."""
 
 import numpy as np
-from scipy.special import digamma, gammaln, xlogy
+from scipy.special import digamma, gammaln
 
 TRACE = 1e-14
 
@@ -18,10 +18,3 @@ def list_cells(indptr, cell_word, cell_count, share, expectation, rows, topic, p
     tokens = share * np.asarray(expectation[:, topic], dtype=np.float64)[document] * rows[cell_word]
     cell = np.flatnonzero((tokens > TRACE * cell_count) & (present[document] > 0))
     return cell, document[cell], tokens[cell]
-
-
-def pair_mixing(cell1, tokens1, cell2, tokens2, document1, n_documents):
-    _, i, j = np.intersect1d(cell1, cell2, return_indices=True)
-    one, two = tokens1[i], tokens2[j]
-    lost = xlogy(one + two, one + two) - xlogy(one, one) - xlogy(two, two)
-    return np.bincount(document1[i], weights=lost, minlength=n_documents)
