@@ -327,7 +327,7 @@ def test_files_are_read_at_once_and_by_blocks(tmp_path, n_bytes):
     """Some entries are given twice; half of the files are compressed."""
     rng = np.random.default_rng(0)
     path, vocab = tmp_path / "file", tmp_path / "vocab"
-    for case in range(8):
+    for case in range(9):
         shape, n_entries = rng.integers(1, 9, 2), int(rng.integers(0, 30))
         entries = np.column_stack([rng.integers(1, n + 1, n_entries) for n in (*shape, 8)])
         in_order = entries[np.argsort(entries[:, 0], kind="stable")]
