@@ -3,10 +3,12 @@
 import json
 import os
 import pickle
+import re
 import shutil
 import stat
 import tracemalloc
 from importlib.util import find_spec
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,13 +19,9 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sktopic._documents import _corpus, _corpus_writer
 from sktopic._runtime._array_archive import npy_header
 from sktopic.dask import read_parquet
-from sktopic.datasets import (
-    iter_parquet,
-    open_corpus,
-    save_corpus,
-)
+from sktopic.datasets import iter_parquet, open_corpus, save_corpus
 
-from .conftest import press_ctrl_c
+from .conftest import outcome, press_ctrl_c
 from .test_files import acting_at_each_line, content_of
 
 WORDS = [f"wörd {i}" for i in range(7)]
@@ -83,9 +81,10 @@ def test_all_ways_to_write_make_the_same_bytes(tmp_path, monkeypatch, large):
         assert content_of(tmp_path / str(i)) == content
 
 
-@pytest.mark.parametrize(
-    ("last", "expected"),
-    [
+def test_counts_are_stored_in_the_smallest_type(path, monkeypatch):
+    """Also if earlier ones are converted, some bytes at a time."""
+    first = np.arange(200, 220)[:, np.newaxis]
+    for last, expected in [
         (np.int64([255]), "u1"),
         (np.int64([256]), "u2"),
         (np.float32([65536]), "u4"),
@@ -94,17 +93,13 @@ def test_all_ways_to_write_make_the_same_bytes(tmp_path, monkeypatch, large):
         (np.float32([0.1]), "f4"),
         (np.float64([0.1]), "f8"),
         (np.array([True]), "u1"),
-    ],
-)
-@pytest.mark.parametrize("n_bytes", [8, 24, 10**6])
-def test_counts_are_stored_in_the_smallest_type(path, monkeypatch, last, expected, n_bytes):
-    """Also if earlier ones are converted, some bytes at a time."""
-    monkeypatch.setattr(_corpus_writer, "CHUNK", n_bytes)
-    first = np.arange(200, 220)[:, np.newaxis]
-    corpus = save_corpus(path, [first, last[np.newaxis], first])
-    assert corpus.dtype == expected
-    assert_array_equal(corpus.counts.data, [*range(200, 220), last[0], *range(200, 220)])
-    assert open_corpus(path, verify=True).nnz == 41
+    ]:
+        for n_bytes in (24, 10**6):
+            monkeypatch.setattr(_corpus_writer, "CHUNK", n_bytes)
+            corpus = save_corpus(path, [first, last[np.newaxis], first], overwrite=True)
+            assert corpus.dtype == expected, last
+            assert_array_equal(corpus.counts.data, [*range(200, 220), last[0], *range(200, 220)])
+            assert open_corpus(path, verify=True).nnz == 41
 
 
 def test_beyond_two_to_the_31_entries_nothing_is_read_or_converted_at_opening(path):
@@ -145,7 +140,6 @@ def bad_blocks():
     other = "must be a list with one string"
     yield [X, X[:, :5]], None, None, r"block 1: X has 5 columns, but the blocks before have 7"
     yield [X], WORDS[:-1], None, r"block 0: X has 7 columns, but feature_names has 6"
-    yield [X], [WORDS], None, f"feature_names is invalid: {other}"
     yield [X], [*WORDS[:-1], "wörd 3"], None, "feature_names is invalid: must be distinct .*: 'wörd 3'"
     yield [X], range(7), None, f"feature_names is invalid: {other}"
     yield (
@@ -161,12 +155,8 @@ def bad_blocks():
     yield [X], None, [2**63] * 4, "block 0: doc_ids has 9223372036854775808"
     yield [X], None, 5, "doc_ids=5: an iterable"
     yield [], None, None, "X has no documents"
-    yield [X[:0]], None, None, "X has no documents"
     for block, message in (
         (X * np.nan, "NaN"),
-        (X * np.inf, "infinity"),
-        (X * 1e21, "a count of 1e.21"),
-        (X * 1e-13, "a count of 1e-13"),
         (hashed, "alternate_sign=False, norm=None"),
         (outside, "column indices from 7 to 7"),
         ([["a"]], "could not convert"),
@@ -176,17 +166,15 @@ def bad_blocks():
         yield [X, X, block], None, None, f"block 2: .*{message}"
     yield ["red green", "blue"], None, None, "block 0: it is a text; .*iter_counts"
     yield "red green", None, None, "X is a str; a matrix, a Corpus"
-    for value in (3, np.int64(3), len):
-        yield value, None, None, f"X is a {type(value).__name__}; "
+    yield np.int64(3), None, None, "X is a int64; "
 
 
-@pytest.mark.parametrize(
-    ("X", "names", "ids", "message"), list(bad_blocks()), ids=lambda value: f"{value}"[-30:]
-)
-def test_what_is_no_corpus_is_named_and_leaves_nothing(path, X, names, ids, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        save_corpus(path, X, names, ids)
-    assert os.listdir(path.parent) == []
+def test_what_is_no_corpus_is_named_and_leaves_nothing(path):
+    for X, names, ids, message in bad_blocks():
+        _, error = outcome(save_corpus, path, X, names, ids)
+        assert isinstance(error, (ValueError, TypeError)), (message, error)
+        assert re.search(message, str(error)), (message, error)
+        assert os.listdir(path.parent) == [], message
 
 
 def test_an_existing_corpus_is_replaced_only_if_that_is_asked_for(path):
@@ -236,12 +224,8 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("put", OTHERS.values(), ids=OTHERS)
-@pytest.mark.parametrize("overwrite", [True, False])
-@pytest.mark.parametrize("meanwhile", [False, True])
-def test_what_is_not_a_corpus_alone_is_not_replaced(path, put, meanwhile, overwrite):
+def test_what_is_not_a_corpus_alone_is_not_replaced(tmp_path, put):
     """Whether it is there at the start or comes while blocks are written."""
-    if put is put_link_to_a_corpus and not meanwhile:
-        return  # `real_path` follows it
 
     def blocks():
         save_corpus(path, counts())
@@ -250,13 +234,20 @@ def test_what_is_not_a_corpus_alone_is_not_replaced(path, put, meanwhile, overwr
         before.append(tree(path.parent, hidden=False))
         yield counts(60)
 
-    before, given = [], blocks()
-    if not meanwhile:
-        given = [next(given)]
-    error, message = (ValueError, "is not replaced") if overwrite else (FileExistsError, "is there already")
-    with pytest.raises(error, match=message):
-        save_corpus(path, given, overwrite=overwrite)
-    assert [tree(path.parent)] == before
+    for meanwhile, overwrite in product([False, True], repeat=2):
+        if put is put_link_to_a_corpus and not meanwhile:
+            continue  # `real_path` follows it
+        path = tmp_path / f"{meanwhile} {overwrite}" / "corpus"
+        path.parent.mkdir()
+        before, given = [], blocks()
+        if not meanwhile:
+            given = [next(given)]
+        error, message = (
+            (ValueError, "is not replaced") if overwrite else (FileExistsError, "is there already")
+        )
+        with pytest.raises(error, match=message):
+            save_corpus(path, given, overwrite=overwrite)
+        assert [tree(path.parent)] == before
 
 
 def tree(folder, hidden=True):
@@ -275,16 +266,16 @@ def watched_blocks(path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="has no such permissions")
-@pytest.mark.parametrize(("folder", "file"), [(0o700, 0o644), (0o755, 0o600), (0o770, 0o640), (0o500, 0o400)])
-def test_a_corpus_that_is_replaced_is_at_no_moment_open_to_more_users(path, folder, file):
-    save_corpus(path, counts())
-    for entry in path.iterdir():
-        entry.chmod(file)
-    path.chmod(folder)
-    assert save_corpus(path, watched_blocks(path), overwrite=True).shape[0] == 60
-    assert stat.S_IMODE(path.stat().st_mode) == folder
-    assert {stat.S_IMODE(entry.stat().st_mode) for entry in path.iterdir()} == {file}
-    assert os.listdir(path.parent) == ["corpus"]
+def test_a_corpus_that_is_replaced_is_at_no_moment_open_to_more_users(path):
+    for folder, file in [(0o700, 0o644), (0o755, 0o600), (0o770, 0o640), (0o500, 0o400)]:
+        save_corpus(path, counts(), overwrite=True)
+        for entry in path.iterdir():
+            entry.chmod(file)
+        path.chmod(folder)
+        assert save_corpus(path, watched_blocks(path), overwrite=True).shape[0] == 60
+        assert stat.S_IMODE(path.stat().st_mode) == folder
+        assert {stat.S_IMODE(entry.stat().st_mode) for entry in path.iterdir()} == {file}
+        assert os.listdir(path.parent) == ["corpus"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="has no such permissions")
