@@ -257,9 +257,8 @@ def test_vectorizer_and_model_grow_together():
     assert pipeline.fit(TEXTS)[0].get_feature_names_out().tolist() == words[:3]
 
 
-@pytest.mark.parametrize(
-    ("vectorizer", "min_df", "expected"),
-    [
+def test_new_words_are_those_that_the_vectorizer_would_learn():
+    for vectorizer, min_df, expected in [
         (CountVectorizer(), 2, ["comet"]),
         (CountVectorizer(), 0.5, ["comet"]),
         (CountVectorizer(), 4, []),
@@ -270,60 +269,62 @@ def test_vectorizer_and_model_grow_together():
         (CountVectorizer(analyzer=str.split), None, ["Dust", "a", "comet"]),
         (CountVectorizer(vocabulary=["near", "moon"]), 3, ["comet"]),
         (CountVectorizer(ngram_range=(2, 2)), 2, ["the comet"]),
-    ],
-)
-def test_new_words_are_those_that_the_vectorizer_would_learn(vectorizer, min_df, expected):
-    pipeline = pipeline_of(clone(vectorizer))
-    known = pipeline[0].get_feature_names_out().tolist()
-    assert grow_vocabulary(pipeline, MORE, min_df=min_df).tolist() == expected
-    assert pipeline[0].get_feature_names_out().tolist() == known + expected
-    assert pipeline[-1].n_features_in_ == len(known) + len(expected)
-    assert pipeline[0].get_params() == vectorizer.get_params()
-
-
-def test_only_texts_that_can_be_counted_are_taken():
-    for pipeline, texts, error, message in [
-        (pipeline_of(), "the comet", TypeError, "texts='the comet' is invalid: must be an iterable of texts"),
-        (pipeline_of(), [], ValueError, "texts is invalid: must have at least one text"),
-        (pipeline_of(), None, TypeError, "texts=None is invalid: must be an iterable of texts"),
-        (pipeline_of(), [*MORE, np.nan], ValueError, "texts has nan at number 4, .* np.nan is an invalid"),
-        (pipeline_of(), ["moon", None], ValueError, "texts has None at number 1, which is invalid: must"),
-        (pipeline_of(CountVectorizer(max_features=2)), MORE, ValueError, "max_features=2 of the vectorizer"),
-        (pipeline_of(CountVectorizer(max_df=0.6)), ["comet"], ValueError, "min_df=1 is invalid: .* most 0.6"),
-        (pipeline_of(CountVectorizer(analyzer=list), [["a"]] * 9), [["a", 3]], TypeError, "returns 3"),
     ]:
-        before = states_of(pipeline)
-        with pytest.raises(error, match=message):
-            grow_vocabulary(pipeline, texts)
-        assert states_of(pipeline) == before
-    for min_df in (0, 1.5, -1, np.nan, "all", True):
-        with pytest.raises(ValueError, match="min_df"):
-            grow_vocabulary(pipeline_of(), MORE, min_df=min_df)
+        pipeline = pipeline_of(clone(vectorizer))
+        known = pipeline[0].get_feature_names_out().tolist()
+        assert grow_vocabulary(pipeline, MORE, min_df=min_df).tolist() == expected, vectorizer
+        assert pipeline[0].get_feature_names_out().tolist() == known + expected
+        assert pipeline[-1].n_features_in_ == len(known) + len(expected)
+        assert pipeline[0].get_params() == vectorizer.get_params()
 
 
-def test_only_a_vectorizer_and_its_model_grow():
-    vectorizer, model = pipeline_of()
-    wider = CountVectorizer().fit(TEXTS)
+def test_what_cannot_grow_is_refused_and_stays():
+    """Among texts that are none, steps of other pipelines, and models that cannot be trained."""
+    vectorizer, model = pipeline = pipeline_of()
+    wider, tfidf = CountVectorizer().fit(TEXTS), TfidfVectorizer().fit(TEXTS)
     other = copy.deepcopy(model).set_feature_names(["moon", "far", "near"])
     weights = TfidfTransformer().fit(vectorizer.transform(TEXTS))
-    tfidf = TfidfVectorizer().fit(TEXTS)
-    for steps, error, message in [
-        ([vectorizer, weights, model], TypeError, "and TfidfTransformer and OnlineEMLDA is invalid"),
-        ([tfidf, model], TypeError, "pipeline=TfidfVectorizer and OnlineEMLDA is invalid: must be a Pip"),
-        ([vectorizer, LatentDirichletAllocation()], TypeError, "CountVectorizer and a topic model"),
-        ([wider, model], ValueError, "the CountVectorizer has 6 and the OnlineEMLDA 3"),
-        ([vectorizer, other], ValueError, "vectorizer has 'far' in column 0, but the topics have 'moon'"),
-        ([vectorizer, clone(model)], NotFittedError, "not fitted yet"),
+    limited, rare = (
+        pipeline_of(CountVectorizer(**given)) for given in ({"max_features": 2}, {"max_df": 0.6})
+    )
+    strange = pipeline_of(CountVectorizer(analyzer=list), [["a"]] * 9)
+    late = make_pipeline(vectorizer, copy.deepcopy(model).set_params(n_jobs="all"))  # when it is found out
+    for grown, texts, error, message in [
+        (pipeline, "the comet", TypeError, "texts='the comet' is invalid: must be an iterable of texts"),
+        (pipeline, [], ValueError, "texts is invalid: must have at least one text"),
+        (pipeline, [*MORE, np.nan], ValueError, "texts has nan at number 4, .* np.nan is an invalid"),
+        (pipeline, ["moon", None], ValueError, "texts has None at number 1, which is invalid: must"),
+        (limited, MORE, ValueError, "max_features=2 of the vectorizer"),
+        (rare, ["comet"], ValueError, "min_df=1 is invalid: .* most 0.6"),
+        (strange, [["a", 3]], TypeError, "returns 3"),
+        (late, MORE, ValueError, "n_jobs"),
+        *(
+            (make_pipeline(*steps), MORE, error, message)
+            for steps, error, message in [
+                ([vectorizer, weights, model], TypeError, "and TfidfTransformer and OnlineEMLDA is invalid"),
+                ([tfidf, model], TypeError, "pipeline=TfidfVectorizer and OnlineEMLDA is .*: must be a Pip"),
+                ([vectorizer, LatentDirichletAllocation()], TypeError, "CountVectorizer and a topic model"),
+                ([wider, model], ValueError, "the CountVectorizer has 6 and the OnlineEMLDA 3"),
+                ([vectorizer, other], ValueError, "has 'far' in column 0, but the topics have 'moon'"),
+                ([vectorizer, clone(model)], NotFittedError, "not fitted yet"),
+            ]
+        ),
     ]:
-        pipeline = make_pipeline(*steps)
-        before = states_of(pipeline)
+        before = states_of(grown)
         with pytest.raises(error, match=message):
-            grow_vocabulary(pipeline, MORE)
-        assert states_of(pipeline) == before
-    with pytest.raises(NotFittedError, match="Vocabulary not fitted"):
-        grow_vocabulary(make_pipeline(CountVectorizer(), model), MORE)
+            grow_vocabulary(grown, texts)
+        assert states_of(grown) == before, message
     with pytest.raises(TypeError, match=r"pipeline=CountVectorizer is invalid: .* make_pipeline"):
         grow_vocabulary(vectorizer, MORE)
+    with pytest.raises(NotFittedError, match="Vocabulary not fitted"):
+        grow_vocabulary(make_pipeline(CountVectorizer(), model), MORE)
+    for min_df in (0, 1.5, -1, np.nan, "all", True):
+        with pytest.raises(ValueError, match="min_df"):
+            grow_vocabulary(pipeline, MORE, min_df=min_df)
+    before = states_of(pipeline)
+    with _concurrency._guard_of(model).training, pytest.raises(RuntimeError, match="is being trained"):
+        grow_vocabulary(pipeline, MORE)
+    assert states_of(pipeline) == before
 
 
 def test_ctrl_c_waits_until_both_have_grown(monkeypatch):
@@ -339,34 +340,10 @@ def test_ctrl_c_waits_until_both_have_grown(monkeypatch):
     assert model.transform(vectorizer.transform(MORE)).shape == (4, 2)
 
 
-def test_vectorizer_and_model_stay_the_same_if_the_model_cannot_grow():
-    pipeline = pipeline_of()
-    before = states_of(pipeline)
-    with _concurrency._guard_of(pipeline[-1]).training, pytest.raises(RuntimeError, match="is being trained"):
-        grow_vocabulary(pipeline, MORE)
-    pipeline[-1].n_jobs = "all"  # wrong, and found out late
-    with pytest.raises(ValueError, match="n_jobs"):
-        grow_vocabulary(pipeline, MORE)
-    pipeline[-1].n_jobs = None
-    assert states_of(pipeline) == before
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda pipeline: grow_vocabulary(pipeline, ["alpha"]),
-        lambda pipeline: pipeline[-1].add_features(1),
-        lambda pipeline: pipeline[-1].set_feature_names(["a", "b", "c"]),
-        lambda pipeline: pipeline[0].fit(["near and far, the moon and the sun"]),
-    ],
-    ids=["both grow", "model grows", "model has names", "vectorizer is fitted"],
-)
-@pytest.mark.parametrize("in_thread", [False, True])
-def test_words_that_change_while_texts_are_read(change, in_thread):
+def test_words_that_change_while_texts_are_read():
     """Otherwise two words would get the same column, or names would be lost."""
-    pipeline, states = pipeline_of(), []
 
-    def texts():
+    def texts(pipeline, change, in_thread):
         yield "beta"
         if in_thread:
             with ThreadPoolExecutor(1) as pool:
@@ -375,6 +352,14 @@ def test_words_that_change_while_texts_are_read(change, in_thread):
             change(pipeline)
         states.append(states_of(pipeline))
 
-    with pytest.raises(RuntimeError, match="words of the pipeline changed while texts was read, so nothing"):
-        grow_vocabulary(pipeline, texts())
-    assert [states_of(pipeline)] == states
+    for change in [
+        lambda pipeline: grow_vocabulary(pipeline, ["alpha"]),
+        lambda pipeline: pipeline[-1].add_features(1),
+        lambda pipeline: pipeline[-1].set_feature_names(["a", "b", "c"]),
+        lambda pipeline: pipeline[0].fit(["near and far, the moon and the sun"]),
+    ]:
+        for in_thread in (False, True):
+            pipeline, states = pipeline_of(), []
+            with pytest.raises(RuntimeError, match="words of the pipeline changed while texts was read, so"):
+                grow_vocabulary(pipeline, texts(pipeline, change, in_thread))
+            assert [states_of(pipeline)] == states
