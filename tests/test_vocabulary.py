@@ -99,43 +99,47 @@ def test_one_topic_by_moment_matching_is_as_with_a_wide_matrix_from_the_start():
     assert_allclose(late.topic_word_posterior_, early.topic_word_posterior_, rtol=1e-10)
 
 
-def test_names_are_needed_where_there_were_names():
+def test_names_are_needed_where_there_were_names_and_else_a_number():
     frame = pd.DataFrame(X.toarray(), columns=NAMES)
-    model = OnlineEMLDA(n_components=3, random_state=0).fit(frame)
-    for wrong, error, message in [
-        (["new", "word 3", "word 5"], ValueError, "already has these features: 'word 3', 'word 5'"),
-        (["new", "newer", "new"], ValueError, "epeated: 'new'"),
-        ([], ValueError, "at least one new word"),
-        (["new", 3], TypeError, "3 are not"),
+    unnamed = OnlineEMLDA(n_components=3, random_state=0)
+    for call in (lambda: unnamed.add_features(1), lambda: unnamed.set_feature_names(NAMES)):
+        with pytest.raises(NotFittedError):
+            call()
+    named, unnamed = clone(unnamed).fit(frame), unnamed.fit(X)
+    too_many = "must be at most 2147483622 new words, but there are"
+    no_list = "names is invalid: must be a list with one string for each feature"
+    for change, given, error, message in [
+        (named.add_features, ["new", "word 3", "word 5"], ValueError, "these features: 'word 3', 'word 5'"),
+        (named.add_features, ["new", "newer", "new"], ValueError, "epeated: 'new'"),
+        (named.add_features, [], ValueError, "at least one new word"),
+        (named.add_features, ["new", 3], TypeError, "3 are not"),
         *(
-            (other, TypeError, "must be a list of the names of the new words")
-            for other in (2, 2.5, None, {"new", "newer"}, np.array("new"))
+            (named.add_features, other, TypeError, "must be a list of the names of the new words")
+            for other in (2, None, {"new", "newer"}, np.array("new"), "new")
         ),
-        ("new", TypeError, "must be a list"),
+        (unnamed.add_features, -1, ValueError, "must be at least 1"),
+        (unnamed.add_features, 0, ValueError, "must be at least 1"),
+        (unnamed.add_features, True, TypeError, "must be the number of new words"),
+        (unnamed.add_features, ["a"], TypeError, "must be the number of new words"),
+        (unnamed.add_features, 10**12, ValueError, f"{too_many} {10**12}"),
+        (unnamed.add_features, 2**31 - N_WORDS, ValueError, f"{too_many} {2**31 - N_WORDS}"),
+        (named.set_feature_names, NAMES[:-1], ValueError, "names has 24 names, but there are 25 features"),
+        (named.set_feature_names, [*NAMES[:-1], "word 3"], ValueError, "distinct names. Repeated: 'word 3'"),
+        (named.set_feature_names, pd.Series(NAMES)[::-1], ValueError, "must have the order of .* a Series"),
+        *(
+            (named.set_feature_names, names, ValueError, no_list)
+            for names in ([*NAMES[:-1], 3], [NAMES], "words", {*NAMES}, dict.fromkeys(NAMES), None)
+        ),
     ]:
-        state = fingerprint(vars(model))
+        before = fingerprint([vars(named), vars(unnamed)])
         with pytest.raises(error, match=message):
-            model.add_features(wrong)
-        assert fingerprint(vars(model)) == state
-    model.add_features(np.array(["new", "newer"]))
-    assert model.feature_names_in_.tolist() == [*NAMES, "new", "newer"]
-    model.partial_fit(frame.assign(new=1, newer=0))
+            change(given)
+        assert fingerprint([vars(named), vars(unnamed)]) == before, message
+    named.add_features(np.array(["new", "newer"]))
+    assert named.feature_names_in_.tolist() == [*NAMES, "new", "newer"]
+    named.partial_fit(frame.assign(new=1, newer=0))
     with pytest.raises(ValueError, match="feature names"):
-        model.transform(frame.assign(newer=0, new=1))
-
-
-def test_number_is_needed_where_there_were_no_names():
-    model = OnlineEMLDA(n_components=3, random_state=0)
-    with pytest.raises(NotFittedError):
-        model.add_features(1)
-    model.fit(X)
-    for wrong, error in [(0, ValueError), (-1, ValueError), (True, TypeError), (["a"], TypeError)]:
-        with pytest.raises(error):
-            model.add_features(wrong)
-    for most in (10**12, 2**31 - N_WORDS):
-        with pytest.raises(ValueError, match=f"must be at most 2147483622 new words, but there are {most}"):
-            model.add_features(most)
-    assert model.n_features_in_ == N_WORDS and model.transform(X).shape == (30, 3)
+        named.transform(frame.assign(newer=0, new=1))
 
 
 def test_frames_are_aligned():
@@ -192,30 +196,14 @@ def test_names_of_a_corpus_are_those_of_the_model(estimator, tmp_path):
     assert not hasattr(model.fit(plain), "feature_names_in_")
 
 
-def test_words_are_named_and_names_that_cannot_be_are_refused():
+def test_words_are_named_until_the_next_fit():
     model = OnlineEMLDA(n_components=3, random_state=0)
-    with pytest.raises(NotFittedError):
-        model.set_feature_names(NAMES)
     unnamed = fingerprint(vars(model.fit(X)))
     assert model.set_feature_names(np.array(NAMES)) is model
     assert model.feature_names_in_.dtype == object and model.feature_names_in_.tolist() == NAMES
     with no_warnings():  # of sparse matrices, which cannot have names
         for known in (X, X.tocsc()):
             model.transform(known)
-    before = fingerprint(vars(model))
-    no_list = "names is invalid: must be a list with one string for each feature"
-    for names, message in [
-        (NAMES[:-1], "names has 24 names, but there are 25 features"),
-        ([*NAMES[:-1], "word 3"], "names is invalid: must be distinct names. Repeated: 'word 3'"),
-        (pd.Series(NAMES)[::-1], "names is invalid: must have the order of the columns, but is a Series"),
-        *(
-            (names, no_list)
-            for names in ([*NAMES[:-1], 3], [NAMES], "words", {*NAMES}, dict.fromkeys(NAMES), None)
-        ),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            model.set_feature_names(names)
-        assert fingerprint(vars(model)) == before
     model.set_feature_names(NAMES[::-1]).add_features(["new"])
     assert model.feature_names_in_.tolist() == [*NAMES[::-1], "new"]
     assert not hasattr(clone(model), "feature_names_in_")
