@@ -591,6 +591,9 @@ def test_fetch_takes_files_supplied_by_hand(tmp_path, files):
 
 def test_fetch_offline_says_what_was_tried_and_what_to_do(tmp_path, files, monkeypatch):
     pytest.importorskip("pooch")
+    for name, given in (("reuters", "'reuters'"), (["kos"], r"\['kos'\]")):
+        with pytest.raises(ValueError, match=rf"name must be one of \['kos', .*'pubmed'\], got {given}"):
+            fetch_bag_of_words(name, tmp_path)
     with pytest.raises(ConnectionError) as caught:
         fetch_bag_of_words("kos", tmp_path, base_url=DEAD_URL)
     message = str(caught.value)
@@ -628,9 +631,3 @@ def test_fetch_leaves_nothing_of_a_bad_download(tmp_path, server):
         assert kept_in(tmp_path) == []
         server.files, server.cut = dict(good), 0
     assert_array_equal(fetch_bag_of_words("kos", tmp_path, base_url=server.url).data.toarray(), COUNTS)
-
-
-def test_fetch_names_the_collections(tmp_path):
-    for name, given in (("reuters", "'reuters'"), (["kos"], r"\['kos'\]")):
-        with pytest.raises(ValueError, match=rf"name must be one of \['kos', .*'pubmed'\], got {given}"):
-            fetch_bag_of_words(name, tmp_path)

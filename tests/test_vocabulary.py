@@ -24,7 +24,6 @@ from sktopic.datasets import make_bars, save_corpus
 from sktopic.features import align_features, grow_vocabulary
 from sktopic.lda import LangevinLDA, OnlineEMLDA
 from sktopic.metrics import document_completion
-from sktopic.moment_matching import DegenerateDirichletLDA
 
 from .conftest import fingerprint, words_of
 from .registry import LOOPS, defaults, each, having, is_minibatch, is_unsmoothed, new, variants
@@ -89,14 +88,6 @@ def test_same_as_a_wide_matrix_from_the_start(estimator):
     late.add_features(N_NEW)
     assert fingerprint(vars(late)) == fingerprint(vars(early))
     assert_array_equal(late.components_[:, N_WORDS:], 0.0)
-
-
-def test_one_topic_by_moment_matching_is_as_with_a_wide_matrix_from_the_start():
-    """With one topic the filter is exact, and a word without tokens keeps the prior."""
-    model = DegenerateDirichletLDA(n_components=1, topic_word_prior=0.3, random_state=0)
-    late = clone(model).fit(X).add_features(N_NEW).partial_fit(wider(X))
-    early = clone(model).fit(wider(X)).partial_fit(wider(X))
-    assert_allclose(late.topic_word_posterior_, early.topic_word_posterior_, rtol=1e-10)
 
 
 def test_names_are_needed_where_there_were_names_and_else_a_number():
