@@ -7,7 +7,6 @@ import re
 import shutil
 import stat
 import tracemalloc
-from importlib.util import find_spec
 from itertools import product
 
 import numpy as np
@@ -279,19 +278,21 @@ def test_a_corpus_that_is_replaced_is_at_no_moment_open_to_more_users(path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="has no such permissions")
-@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o755), (0o077, 0o700), (0o007, 0o2755)])
-def test_a_new_corpus_has_the_usual_permissions(path, umask, mode):
-    path.parent.chmod(mode)
-    before = os.umask(umask)
-    try:
-        save_corpus(path, watched_blocks(path))
-        (path.parent / "folder").mkdir()
-        (path.parent / "file").touch()
-    finally:
-        os.umask(before)
-    assert path.stat().st_mode == (path.parent / "folder").stat().st_mode
-    for entry in path.iterdir():
-        assert entry.stat().st_mode == (path.parent / "file").stat().st_mode
+def test_a_new_corpus_has_the_usual_permissions(tmp_path):
+    for umask, mode in [(0o022, 0o755), (0o077, 0o700), (0o007, 0o2755)]:
+        folder = tmp_path / f"{umask}"
+        folder.mkdir()
+        folder.chmod(mode)
+        before = os.umask(umask)
+        try:
+            save_corpus(folder / "corpus", watched_blocks(folder / "corpus"))
+            (folder / "folder").mkdir()
+            (folder / "file").touch()
+        finally:
+            os.umask(before)
+        assert (folder / "corpus").stat().st_mode == (folder / "folder").stat().st_mode
+        for entry in (folder / "corpus").iterdir():
+            assert entry.stat().st_mode == (folder / "file").stat().st_mode
 
 
 def test_a_corpus_that_is_replaced_while_it_is_opened_is_opened_anew(path, monkeypatch):
@@ -333,23 +334,23 @@ def test_ctrl_c_at_any_line_leaves_the_old_corpus_or_the_new_one_alone(path, mon
     assert len(sizes) > 100 and [sizes[0], sizes[-1]] == [3 * overwrite, 6]
 
 
-@pytest.mark.parametrize(
-    ("overwrite", "ending"), [(False, ".incomplete"), (True, "corpus"), (True, ".incomplete")]
-)
-def test_a_folder_that_cannot_be_renamed_leaves_what_was_there(path, monkeypatch, overwrite, ending):
-    if overwrite:
-        save_corpus(path, counts())
-    rename, before = os.rename, tree(path.parent)
+def test_a_folder_that_cannot_be_renamed_leaves_what_was_there(path, monkeypatch):
+    rename = os.rename
+    for overwrite, ending in [(False, ".incomplete"), (True, "corpus"), (True, ".incomplete")]:
 
-    def refuse(old, new):
-        if str(old).endswith(ending):
-            raise PermissionError
-        rename(old, new)
+        def refuse(old, new, ending=ending):
+            if str(old).endswith(ending):
+                raise PermissionError
+            rename(old, new)
 
-    monkeypatch.setattr(_corpus_writer.os, "rename", refuse)
-    with pytest.raises(PermissionError):
-        save_corpus(path, counts(60), overwrite=overwrite)
-    assert tree(path.parent) == before
+        if overwrite:
+            save_corpus(path, counts(), overwrite=True)
+        before = tree(path.parent)
+        monkeypatch.setattr(_corpus_writer.os, "rename", refuse)
+        with pytest.raises(PermissionError):
+            save_corpus(path, counts(60), overwrite=overwrite)
+        monkeypatch.undo()
+        assert tree(path.parent) == before
 
 
 def test_names_come_along_with_a_corpus_and_a_data_frame(tmp_path):
@@ -394,6 +395,7 @@ def test_columns_of_data_frames_have_the_same_names(path):
 @pytest.mark.slow
 def test_parquet_files_are_read_by_blocks(tmp_path):
     arrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("dask")
     import pyarrow.dataset
     import pyarrow.parquet
 
@@ -417,8 +419,7 @@ def test_parquet_files_are_read_by_blocks(tmp_path):
         blocks = list(iter_parquet(source, 7, block_size=6))
         assert all(0 < block.shape[0] <= 6 for block in blocks)
         assert_array_equal(sp.vstack(blocks).toarray(), X.toarray())
-    has_dask = find_spec("dask") is not None
-    for source in (paths, str(wide)) if has_dask else ():
+    for source in (paths, str(wide)):
         array = read_parquet(source, 7)
         assert array.chunks[0] == (7, 7, 6, 7, 3) if source is paths else (7, 7, 7, 7, 2)
         assert_array_equal(array.compute().toarray(), X.toarray())
@@ -438,11 +439,10 @@ def test_parquet_files_are_read_by_blocks(tmp_path):
         bad = write("bad", rows, **columns)
         with pytest.raises(ValueError, match=message):
             list(iter_parquet(bad, 7))
-        if has_dask:  # whose blocks are row groups
-            message = message.replace("documents 0 to 7", "row group 0 of .*bad")
-            with pytest.raises(ValueError, match=message):
-                read_parquet(bad, 7).blocks[0].compute()
-    for read in [iter_parquet, read_parquet][: 1 + has_dask]:
+        message = message.replace("documents 0 to 7", "row group 0 of .*bad")
+        with pytest.raises(ValueError, match=message):
+            read_parquet(bad, 7).blocks[0].compute()
+    for read in (iter_parquet, read_parquet):
         there_are = r"no column 'words'. The columns are \['ids', 'indices', 'counts'\]"
         with pytest.raises(ValueError, match=there_are):
             list(read(wide, 7, indices="words"))
