@@ -165,7 +165,8 @@ def bad_blocks():
         yield [X, X, block], None, None, f"block 2: .*{message}"
     yield ["red green", "blue"], None, None, "block 0: it is a text; .*iter_counts"
     yield "red green", None, None, "X is a str; a matrix, a Corpus"
-    yield np.int64(3), None, None, "X is a int64; "
+    for value in (3, np.int64(3)):
+        yield value, None, None, f"X is a {type(value).__name__}; "
 
 
 def test_what_is_no_corpus_is_named_and_leaves_nothing(path):
