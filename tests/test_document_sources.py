@@ -26,7 +26,7 @@ from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA
 from sktopic.metrics import coherence, document_completion, left_to_right, relative_score
 
 from .conftest import all_attributes, assert_same_state
-from .registry import LOOPS, allows, each, is_filter, new, variants
+from .registry import LOOPS, allows, each, is_filter, new, takes_weights, variants
 
 N = 5000
 X = sp.csr_array(make_bars(N, doc_length=8, random_state=0).data)
@@ -86,18 +86,6 @@ def test_a_shuffled_corpus_is_as_a_matrix_in_that_order(corpus):
         assert_same(model.set_params(shuffle=False), expected)
 
 
-@pytest.mark.parametrize(("batch_size", "weights"), [(1500, WEIGHTS), (6000, None)])
-def test_blocks_of_any_sizes_are_as_their_matrix(batch_size, weights):
-    model = clone(MODEL).set_params(batch_size=batch_size, max_iter=2, shuffle=False)
-    expected = clone(model).fit(X, sample_weight=weights)
-    for blocks in (BLOCKS, Again(cut([4000]))):
-        assert_same(clone(model).fit(blocks, sample_weight=weights), expected)
-    model.set_params(max_iter=1)
-    part = clone(model).partial_fit(Again(BLOCKS), sample_weight=weights)
-    assert_same(part, clone(model).partial_fit(X, sample_weight=weights))
-    assert_same(clone(model).partial_fit(iter(BLOCKS)), clone(model).partial_fit(X))
-
-
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
 def test_documents_are_split_and_shuffled(weights):
     """What is held out is not trained on, and is the same part however the documents come."""
@@ -153,11 +141,16 @@ FILTER = type(next(filter(is_filter, LOOPS)))
 
 @each([*variants(lambda each: type(each) is FILTER), *filterfalse(is_filter, LOOPS)])
 def test_every_loop_takes_corpora_and_blocks(tmp_path, estimator):
+    """Whose bounds are not those of batches, and which come with weights, or once."""
     shuffle = {"shuffle": False} if allows(estimator, "shuffle", False) else {}
+    weights = {"sample_weight": WEIGHTS[:100]} if takes_weights(estimator) else {}
     some, model = X[:100], new(estimator, **shuffle)
-    expected = clone(model).fit(some)
-    for source in (save_corpus(tmp_path / "corpus", some), Again(cut([70, 20], some))):
-        assert_same(clone(model).fit(source), expected)
+    expected = clone(model).fit(some, **weights)
+    blocks = cut([1, 69, 20], some)
+    for source in (save_corpus(tmp_path / "corpus", some), Again(blocks)):
+        assert_same(clone(model).fit(source, **weights), expected)
+    part = clone(model).partial_fit(Again(blocks), **weights)
+    assert_same(part, clone(model).partial_fit(some, **weights))
     assert_same(clone(model).partial_fit(iter(cut([7], some))), clone(model).partial_fit(some))
 
 
