@@ -143,10 +143,11 @@ FILTER = type(next(filter(is_filter, LOOPS)))
 def test_every_loop_takes_corpora_and_blocks(tmp_path, estimator):
     """Whose bounds are not those of batches, and which come with weights, or once."""
     shuffle = {"shuffle": False} if allows(estimator, "shuffle", False) else {}
-    weights = {"sample_weight": WEIGHTS[:100]} if takes_weights(estimator) else {}
-    some, model = X[:100], new(estimator, **shuffle)
+    n = 150 if is_filter(estimator) else 60  # more than two groups of a filter
+    weights = {"sample_weight": WEIGHTS[:n]} if takes_weights(estimator) else {}
+    some, model = X[:n], new(estimator, **shuffle)
     expected = clone(model).fit(some, **weights)
-    blocks = cut([1, 69, 20], some)
+    blocks = cut([1, n // 2, 20], some)
     for source in (save_corpus(tmp_path / "corpus", some), Again(blocks)):
         assert_same(clone(model).fit(source, **weights), expected)
     part = clone(model).partial_fit(Again(blocks), **weights)
