@@ -5,7 +5,7 @@ import io
 import os
 import pickle
 import tracemalloc
-from itertools import filterfalse, pairwise
+from itertools import filterfalse, pairwise, product
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sktopic._documents._block_order import blocks_of
+from sktopic._documents._block_order import blocks_of, dealt, mixed, permuted
 from sktopic._documents._sources import BlockDocuments, CorpusDocuments, MatrixDocuments, visited
 from sktopic._estimators._plug_in import check_documents, plug_in_topics
 from sktopic._kernels.random._rng import combine_keys
@@ -217,7 +217,6 @@ def test_a_result_is_mapped_as_one_file_even_if_another_takes_its_name(fitted, t
 def test_what_is_no_place_for_results(fitted, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for given, out, message in [
-        (X, np.zeros((N, 4)), r"shape \(5000, 4\); must be \(5000, 5\)"),
         (X, np.zeros((N - 1, 5)), r"shape \(4999, 5\); must be \(5000, 5\)"),
         (X, np.zeros((N, 5), dtype=int), "dtype int64"),
         (X, np.broadcast_to(0.0, (N, 5)), "read-only"),
@@ -353,3 +352,32 @@ def test_nothing_of_the_size_of_a_corpus_is_in_memory(tmp_path):
     tracemalloc.stop()
     assert n_read == 40 * N
     assert most < size / 4
+
+
+# The order of documents that are read block by block
+
+
+def rows_of(blocks):
+    return np.concatenate([np.arange(*block) for block in blocks] or [[]])
+
+
+def test_parts_are_equal_and_go_through_all_rows_in_order():
+    for n_rows, n in product([0, 1, 100, 101, 1234], [1, 2, 7, 32]):
+        blocks = permuted(blocks_of(n_rows, 100), key=3)
+        parts = dealt(blocks, n)
+        assert all(first < last for part in parts for first, last in part)
+        rows = [rows_of(part) for part in parts]
+        assert np.ptp([len(part) for part in rows]) <= 1, (n_rows, n)
+        assert_array_equal(np.concatenate(rows), rows_of(blocks))
+        assert sorted(rows_of(blocks)) == list(range(n_rows))
+
+
+def test_each_window_has_whole_blocks_in_random_order():
+    blocks = permuted(blocks_of(1000, 100), key=5)
+    assert blocks == permuted(blocks_of(1000, 100), key=5) != permuted(blocks_of(1000, 100), key=6)
+    windows = list(mixed(blocks, key=7, size=300))
+    assert [len(window) for window in windows] == [300, 300, 300, 100]
+    for i, window in enumerate(windows):
+        assert not np.array_equal(window, np.sort(window))
+        assert set(window) == set(rows_of(blocks[3 * i : 3 * i + 3]))
+    assert not np.array_equal(windows[0], next(iter(mixed(blocks, key=8, size=300))))
