@@ -99,7 +99,7 @@ def test_files_and_edits_of_edits(model, fitted, tmp_path):
     wider = sp.csr_matrix(sp.hstack([X, sp.csr_matrix((60, 2))]))
     assert_array_equal(loaded.transform(wider), model.transform(wider))
     for each in model, loaded:
-        each.partial_fit(wider).freeze_topics([]).partial_fit(wider)
+        each.freeze_topics([1]).partial_fit(wider).freeze_topics([]).partial_fit(wider)
     assert fingerprint(vars(loaded)) == fingerprint(vars(model))
     assert fingerprint(vars(model.fit(X))) == fingerprint(vars(fitted))
 
@@ -210,6 +210,7 @@ def test_frozen_topics_stay_to_the_last_bit(estimator):
     learned = masses(model)
     model.freeze_topics([])
     assert_allclose(masses(model), learned, rtol=1e-12)
+    assert_allclose(words_of(model).totals, words_of(model).store.sum(axis=0), rtol=1e-9)
     exact = model.topic_word_prior != "auto"
     assert_allclose(model.components_[at], before[[1, 3]], rtol=1e-9 if exact else 0.5)
     model.partial_fit(MORE)
