@@ -203,6 +203,8 @@ def test_partial_fit_goes_on():
     assert model.estimator_.n_batch_iter_ == n_updates + 3  # of 50 documents in each of 3 lanes
     assert model.estimator_._state.corpus_size == 900
     assert_array_equal(model.transform(X[:9]), model.estimator_.transform(X[:9]))
+    with pytest.raises(ValueError, match="X has 20 features, but OnlineEMLDA is expecting 25"):
+        model.partial_fit(X[:50, :20])
 
 
 def test_functions_that_describe_models_take_it(expected):
