@@ -4,6 +4,7 @@ import functools
 import gzip
 import http.server
 import os
+import re
 import sys
 import threading
 import tracemalloc
@@ -33,6 +34,8 @@ from sktopic.datasets import (
     read_ldac,
     read_uci,
 )
+
+from .conftest import outcome
 
 GENERATORS = [make_bars, make_lda_documents, make_hdp_documents]
 
@@ -190,41 +193,42 @@ def test_bars_are_the_rows_and_columns_of_the_grid():
 
 
 @pytest.mark.parametrize("make", GENERATORS)
-def test_words_follow_the_returned_proportions_and_topics(make):
-    """Totals of words minus their mean over their standard deviation are nearly independent and normal."""
-    corpus = make(4000, random_state=1)
-    expected = corpus.doc_topic_distr @ corpus.components
-    lengths = np.asarray(corpus.data.sum(axis=1))
-    variance = (lengths * expected * (1 - expected)).sum(axis=0)
-    residual = np.asarray(corpus.data.sum(axis=0)).ravel() - (lengths * expected).sum(axis=0)
-    residuals = residual[variance > 5] / np.sqrt(variance[variance > 5])
+def test_words_follow_the_returned_proportions_and_topics(make, monkeypatch):
+    """Standardized totals of words are nearly independent and normal.
+
+    So are those of the counts of a document times its probabilities, which are small if rows are exchanged.
+    """
+    monkeypatch.setattr(_generators, "_BLOCK_TOKENS", 5000)
+    corpus = make(1000, random_state=1)
+    probabilities = corpus.doc_topic_distr @ corpus.components
+    counts = corpus.data.toarray()
+    assert corpus.data.has_canonical_format
+    lengths = counts.sum(axis=1, keepdims=True)
+    expected, variance = lengths * probabilities, lengths * probabilities * (1 - probabilities)
+    common = variance.sum(axis=0) > 5
+    residuals = ((counts - expected).sum(axis=0) / np.sqrt(variance.sum(axis=0)))[common]
     assert len(residuals) >= 25
     assert np.abs(residuals).max() < 5
     assert np.mean(residuals**2) == pytest.approx(1, abs=6 * np.sqrt(2 / len(residuals)))
-
-
-def test_word_counts_within_documents_follow_their_own_proportions(monkeypatch):
-    """Chi-square over documents, drawn in blocks: totals would not show that rows are exchanged."""
-    monkeypatch.setattr(_generators, "_BLOCK_TOKENS", 500)
-    corpus = make_bars(2001, doc_length=90, doc_topic_prior=1.0, random_state=2)
-    assert corpus.data.shape == (2001, 25) and corpus.data.has_canonical_format
-    assert_array_equal(corpus.data.sum(axis=1), 90)
-    expected = 90 * corpus.doc_topic_distr @ corpus.components
-    ratio = (((corpus.data.toarray() - expected) ** 2) / expected).sum(axis=1) / 24
-    assert np.mean(ratio) == pytest.approx(1, abs=0.05)
+    moments = [(probabilities**power).sum(axis=1, keepdims=True) for power in (2, 3)]
+    residuals = ((counts * probabilities).sum(axis=1, keepdims=True) - lengths * moments[0]) / np.sqrt(
+        np.maximum(lengths, 1) * (moments[1] - moments[0] ** 2)
+    )
+    assert np.abs(residuals.mean()) < 5 / np.sqrt(1000)
+    assert np.mean(residuals**2) == pytest.approx(1, abs=0.1)
 
 
 def test_lda_documents_have_the_laws_of_their_priors():
     alpha = np.array([0.05, 0.5, 2.0])
     corpus = make_lda_documents(
-        20_000, n_components=3, n_features=20, mean_length=30, doc_topic_prior=alpha, random_state=0
+        8000, n_components=3, n_features=20, mean_length=30, doc_topic_prior=alpha, random_state=0
     )
     assert_array_equal(corpus.doc_topic_prior, alpha)
     for k in range(3):
         marginal = stats.beta(alpha[k], alpha.sum() - alpha[k])
         assert stats.kstest(corpus.doc_topic_distr[:, k], marginal.cdf).pvalue > 1e-4
     lengths = np.asarray(corpus.data.sum(axis=1)).ravel()
-    assert lengths.mean() == pytest.approx(30, abs=5 * np.sqrt(30 / 20_000))
+    assert lengths.mean() == pytest.approx(30, abs=5 * np.sqrt(30 / 8000))
     assert lengths.var() == pytest.approx(30, rel=0.06)
     prior = np.array([0.1, 0.3, 0.6])
     topics = {"n_components": 20_000, "n_features": 3, "topic_word_prior": prior}
@@ -269,18 +273,17 @@ def test_hdp_proportions_follow_the_returned_prior_of_sorted_weights():
 def test_hdp_weights_follow_the_stick_breaking_prior():
     """The sum of squared GEM(g) weights has mean 1 / (1 + g)."""
     rng = np.random.RandomState(0)
-    weights = [_generators._break_sticks(rng, 4.0, 1000) for _ in range(2000)]
+    weights = [_generators._break_sticks(rng, 4.0, 1000) for _ in range(1000)]
     squares = [(each**2).sum() for each in weights]
-    assert np.mean(squares) == pytest.approx(1 / 5, abs=5 * np.std(squares) / np.sqrt(2000))
+    assert np.mean(squares) == pytest.approx(1 / 5, abs=5 * np.std(squares) / np.sqrt(1000))
     assert weights[0].sum() == pytest.approx(1, abs=1e-12) and weights[0].min() > 0
     corpus = make_hdp_documents(500, topic_concentration=50, max_components=7, random_state=0)
     assert len(corpus.components) == 7
     assert corpus.topic_weights.sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
-    ("make", "parameters", "message"),
-    [
+def test_generators_name_a_wrong_parameter():
+    for make, parameters, message in [
         (make_bars, {"n_samples": 0}, "n_samples == 0"),
         (make_bars, {"size": 2.5}, "size must be an instance of"),
         (make_bars, {"doc_length": -1}, "doc_length == -1"),
@@ -288,7 +291,6 @@ def test_hdp_weights_follow_the_stick_breaking_prior():
         (make_bars, {"doc_topic_prior": [1, 2]}, r"doc_topic_prior must be .* \(10,\), got shape \(2,\)"),
         (make_lda_documents, {"n_features": 0}, "n_features == 0"),
         (make_lda_documents, {"n_components": 0}, "n_components == 0"),
-        (make_lda_documents, {"mean_length": -2}, "mean_length must be .* not negative, got -2"),
         (make_lda_documents, {"mean_length": np.inf}, "mean_length must be .*, got inf"),
         (make_lda_documents, {"topic_word_prior": np.nan}, "topic_word_prior must be finite"),
         (make_lda_documents, {"components": [[0.5, 0.4]]}, "row 0 sums to 0.9"),
@@ -297,11 +299,9 @@ def test_hdp_weights_follow_the_stick_breaking_prior():
         (make_hdp_documents, {"topic_concentration": 0}, "topic_concentration must be .* positive, got 0"),
         (make_hdp_documents, {"doc_concentration": -1.0}, "doc_concentration must be .* positive, got -1"),
         (make_hdp_documents, {"max_components": 0}, "max_components == 0"),
-    ],
-)
-def test_generators_name_a_wrong_parameter(make, parameters, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        make(**parameters)
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            make(**parameters)
 
 
 # Readers
@@ -328,7 +328,7 @@ def test_files_are_read_at_once_and_by_blocks(tmp_path, n_bytes):
     """Some entries are given twice; half of the files are compressed."""
     rng = np.random.default_rng(0)
     path, vocab = tmp_path / "file", tmp_path / "vocab"
-    for case in range(20):
+    for case in range(9):
         shape, n_entries = rng.integers(1, 9, 2), int(rng.integers(0, 30))
         entries = np.column_stack([rng.integers(1, n + 1, n_entries) for n in (*shape, 8)])
         in_order = entries[np.argsort(entries[:, 0], kind="stable")]
@@ -373,24 +373,10 @@ def test_white_space_and_sizes_that_are_not_announced(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"2\r\n3\r\n4\r\n1\t3  2\r\n1 3 4\r\n 2 1 1 \r\n2 2 1\r\n\r\n")
     assert_array_equal(read_uci(path)[0].toarray(), [[0, 0, 6], [1, 1, 0]])
-    content = "1\n1\n1100\n" + "1 1 1\n" * 1100 + "\n" * 2100  # one empty line each, and 1000 more
-    path.write_text(content)
-    assert read_uci(path)[0].toarray() == 1100
-    path.write_text(content + "\n")
-    with pytest.raises(ValueError, match="line 3204: empty; more than 1000 empty lines"):
-        read_uci(path)
     path.write_bytes(b"3 4:1 2:2 4:5\n0\n\n\n")
     X, names = read_ldac(path)
     assert_array_equal(X.toarray(), [[0, 0, 2, 0, 6], [0, 0, 0, 0, 0]])
     assert names is None and read_ldac(path, n_features=9)[0].shape == (2, 9)
-
-
-@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b[:20] + b"\0" * 9 + b[29:]])
-def test_uci_damaged_gzip_is_a_value_error(tmp_path, damage):
-    path = tmp_path / "docword.bad.txt.gz"
-    path.write_bytes(damage(gzip.compress(UCI)))
-    with pytest.raises(ValueError, match=r"docword\.bad\.txt\.gz"):
-        read_uci(path)
 
 
 def read_vocabulary(path):
@@ -400,43 +386,42 @@ def read_vocabulary(path):
 
 FEW_PAIRS, FEW_EMPTY = {"_MAX_ENTRIES": 2}, {"_MAX_EMPTY_DOCUMENTS": 2}
 SHORT = {"_MAX_WORDS": 6, "_MAX_VOCABULARY_BYTES": 20}
+BLANK = {"_MAX_BLANK_LINES": 2}
 SYMMETRIC = MARKET.replace("general", "symmetric") + "1 1 1\n"
 MOST = 2**31 - 1
+MANY = f"{MOST} 1 {10**17}\n1 1 1\n{MOST} 1 1\n"
+PACKED = gzip.compress(UCI)
 # A reader, the content of a file, what the error says after its name
 WRONG = [
     (read_uci, b"", "line 1: expected the number of documents, got ''"),
-    (read_uci, b"2\nmany\n1\n1 1 1\n", "line 2: expected the number of words, got 'many'"),
     (read_uci, b"2\n3\n-1\n1 1 1\n", "line 3: expected the number of entries, got '-1'"),
     (read_uci, b"0\n3\n0\n", "line 1: 0 documents, must be in 1.."),
     (read_uci, b"2\n3\n2\n1 1 1\n3 1 1\n", r"line 5: document number 3 is outside 1\.\.2"),
     (read_uci, b"2\n3\n2\n1 1 1\n2 4 1\n", r"line 5: word number 4 is outside 1\.\.3"),
     (read_uci, b"2\n3\n2\n1 1 1\n\n2 3 0\n", r"line 6: count 0 is outside"),
-    (read_uci, b"2\n3\n1\n1 1 3000000000\n", r"line 4: count 3000000000 is outside"),
-    (read_uci, b"2\n3\n1\n1 1 99999999999999999999999\n", "line 4: expected three integers"),
     (read_uci, b"2\n3\n2\n1 1\n2 3 1 1\n", "line 4: expected three integers, got '1 1'"),
-    (read_uci, b"2\n3\n2\n1 1 1\n2 3 1.5\n", "line 5: expected three integers, got '2 3 1.5'"),
-    (read_uci, b"2\n3\n2\n1 1 1\n", "ends after 1 of the 2 entries"),
     (read_uci, b"2\n3\n2147483648\n1 1 1\n", r"line 3: 2147483648 entries, must be in 0\.\.2147483647"),
-    (read_uci, b"2\n3\n1\n1 1 1\n2 2 1\n", "line 5: the header announces 1 entries, but there are more"),
     (read_uci, b"2\n3\n2\n1 1 2147483647\n1 1 1\n", r"in document 1 add up to 2147483648; at most"),
     (read_ldac, b"", "has no documents"),
     (read_ldac, b"1 0:1\n2 0:1\n", "line 2: 2 words are announced, but there are 1"),
     (read_ldac, b"1 0:1 9:1\n1 0:1\n", "line 1: 1 words are announced, but there are 2"),
     (read_ldac, b"1 9:1\n1 0:1 1:1\n", r"line 1: word number 9 is outside 0\.\.2"),
-    (read_ldac, b"1 0:1\n1 3:1\n", r"line 2: word number 3 is outside 0\.\.2"),
-    (read_ldac, b"1 -1:1\n", "line 1: expected 'N word:count"),
     (read_ldac, b"1 0:1\n1 0:0\n", r"line 2: count 0 is outside 1\.\."),
-    (read_ldac, b"1 0:3000000000\n", "line 1: count 3000000000 is outside"),
-    (read_ldac, b"1 0:-2\n", "line 1: expected 'N word:count"),
-    (read_ldac, b"2 0:1:1 1\n", "line 1: expected 'N word:count"),
-    (read_ldac, b"words\n", "line 1: expected .* got 'words'"),
+    (read_ldac, b"2 0:1:1 1\n", "line 1: expected 'N word:count .* got '2 0:1:1 1'"),
     (read_ldac, b"1 0:1\n\n1 0:1\n", "line 2: empty"),
     (iter_uci, "3\n2\n3\n1 1 1\n3 1 1\n2 2 1\n", ", line 6: document 2 after later ones; use read_uci"),
     (iter_uci, "3\n2\n3\n1 1 1\n3 1 1\n", " is truncated: it ends after 2 of the 3 entries"),
     (iter_uci, "3\n2\n2\n1 1 1\n3 1 1\n3 2 1\n", ", line 6: the header announces 2 entries"),
     (iter_uci, f"9\n2\n3\n1 1 1\n7 1 {MOST}\n7 1 1\n", ": counts .* document 7 add up to 2147483648"),
+    (
+        iter_uci,
+        MANY.replace(" ", "\n", 2),
+        f", line 5: document {MOST} after 1 entries; at most 10000000 doc",
+    ),
+    (iter_matrix_market, MARKET + MANY, f", line 4: document {MOST} after 1 entries; at most 10000000 doc"),
+    (read_uci, PACKED[: len(PACKED) // 2], " is truncated or damaged"),
+    (read_uci, PACKED[:20] + b"\0" * 9 + PACKED[29:], " is truncated or damaged"),
     (iter_matrix_market, SYMMETRIC, ", line 1: expected '%%MatrixMarket matrix coordinate"),
-    (iter_matrix_market, "", " is truncated"),
     (iter_matrix_market, MARKET + "%\n", " is truncated: the line with three sizes is missing"),
     (iter_matrix_market, MARKET + "%\n1 1\n1 1 1\n", ", line 3: .* comment or three sizes, got '1 1"),
     (iter_matrix_market, MARKET + "%\n1 0 1\n1 1 1\n", r", line 3: 0 words, must be in 1\.\."),
@@ -446,75 +431,56 @@ WRONG = [
     (iter_ldac, f"1 0:1\n0\n2 1:{MOST} 1:1", ": counts .* document 3 add up to 2147483648"),
     (iter_ldac, "1 0:1\n1 2:1\n", r", line 2: word number 2 is outside 0\.\.1"),
 ]
+# Beyond limits, some of which are lowered
+LARGE = [
+    (read_uci, {}, b"2147483647\n3\n1\n1 1 1\n", ", line 1: 2147483647 documents, .* 1 entries;"),
+    (read_uci, {}, b"2\n16777217\n1\n1 1 1\n", r", line 2: 16777217 words, must be in 1\.\.16777216"),
+    (read_uci, {}, b"0" * 1000 + b"2\n3\n1\n1 1 1\n", ", line 1: more than 1000 bytes, .* '0000"),
+    (read_uci, {}, b"2\n3\n1\n" + b" " * 10**6 + b"1 1 1\n", ", line 4: more than 1000 bytes"),
+    (read_uci, BLANK, b"1\n1\n3\n" + b"1 1 1\n" * 3 + b"\n" * 6, ", line 12: empty; more than 2 empty lines"),
+    (read_uci, {}, f"{MOST}\n16777216\n{MOST}\n{MOST} 1 1\n", f": it ends after 1 of the {MOST} entries"),
+    (read_ldac, {}, b"1 0:1\n1 16777216:1\n", r", line 2: word number 16777216 .* 0\.\.16777215"),
+    (read_ldac, {}, b"0\n0" + b" " * 2**24, ", line 2: more than 16777216 bytes"),
+    (read_ldac, {}, b"1 0:1\n" + b"\n" * 1001, ", line 1002: empty; at most 1000 empty lines"),
+    (read_ldac, FEW_PAIRS, b"2 0:1 1:1\n1 1:1\n", ", line 2: 3 pairs up to here, at most 2 are allowed"),
+    (read_ldac, FEW_EMPTY, b"0\n0\n1 1:1\n0\n", ", line 4: 3 documents without words .* at most 2"),
+    (read_vocabulary, {}, b"one\n" + b"x" * 1000 + b"\n", ", line 2: more than 1000 bytes, .*'xxxx"),
+    (read_vocabulary, {}, b"one\ntw\0o\n", r", line 2: 'tw\\x00o' holds a null byte"),
+    (read_vocabulary, SHORT, b"w\n" * 8, ", line 7: the vocabulary is too long; at most 6 words"),
+    (read_vocabulary, SHORT, b"four\n" * 6, ", line 5: the vocabulary is too long; .* and 20 bytes"),
+    (read_vocabulary, {}, b"\n\r\n", " has no words"),
+]
 
 
-@pytest.mark.parametrize(
-    ("read", "content", "message"), WRONG, ids=lambda value: getattr(value, "__name__", f"{value}"[:30])
-)
-@pytest.mark.usefixtures("n_bytes")
-def test_errors_name_file_and_line(tmp_path, read, content, message):
-    path, n_features = tmp_path / "wrong.txt", {read_ldac: [None, 3], iter_ldac: [2]}.get(read, [])
-    with pytest.raises(FileNotFoundError):
-        list(read(path, *n_features))
+def check_refused(read, path, content, message, *arguments):
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    with pytest.raises(ValueError, match=rf"wrong\.txt.*{message}"):
-        list(read(path, *n_features))
+    _, error = outcome(lambda: list(read(path, *arguments)))
+    assert isinstance(error, ValueError), (read, content[:50], error)
+    assert re.search(rf"wrong\.txt.*{message}", str(error)), (read, content[:50], error)
 
 
-@pytest.mark.parametrize(
-    ("read", "limits", "content", "message"),
-    [
-        (read_uci, {}, b"2147483647\n3\n1\n1 1 1\n", ", line 1: 2147483647 documents, .* 1 entries;"),
-        (read_uci, {}, b"2\n16777217\n1\n1 1 1\n", r", line 2: 16777217 words, must be in 1\.\.16777216"),
-        (read_uci, {}, b"0" * 1000 + b"2\n3\n1\n1 1 1\n", ", line 1: more than 1000 bytes, .* '0000"),
-        (read_uci, {}, b"2\n3\n1\n" + b" " * 10**6 + b"1 1 1\n", ", line 4: more than 1000 bytes"),
-        (read_uci, {}, b"2\n3\n1\n1 1 1\n" + b"\n" * 1002, ", line 1006: empty; more than 1000 empty lines"),
-        (read_ldac, {}, b"1 0:1\n1 16777216:1\n", r", line 2: word number 16777216 .* 0\.\.16777215"),
-        (read_ldac, {}, b"0\n0" + b" " * 2**24, ", line 2: more than 16777216 bytes"),
-        (read_ldac, {}, b"1 0:1\n" + b"\n" * 1001, ", line 1002: empty; at most 1000 empty lines"),
-        (read_ldac, FEW_PAIRS, b"2 0:1 1:1\n1 1:1\n", ", line 2: 3 pairs up to here, at most 2 are allowed"),
-        (read_ldac, FEW_EMPTY, b"0\n0\n1 1:1\n0\n", ", line 4: 3 documents without words .* at most 2"),
-        (read_vocabulary, {}, b"one\n" + b"x" * 1000 + b"\n", ", line 2: more than 1000 bytes, .*'xxxx"),
-        (read_vocabulary, {}, b"one\ntw\0o\n", r", line 2: 'tw\\x00o' holds a null byte"),
-        (read_vocabulary, SHORT, b"w\n" * 8, ", line 7: the vocabulary is too long; at most 6 words"),
-        (read_vocabulary, SHORT, b"four\n" * 6, ", line 5: the vocabulary is too long; .* and 20 bytes"),
-        (read_vocabulary, {}, b"\n\r\n", " has no words"),
-    ],
-    ids=lambda value: value[:12] if isinstance(value, bytes) else None,
-)
-def test_files_beyond_the_limits_are_refused(tmp_path, monkeypatch, read, limits, content, message):
-    for name, value in limits.items():
-        monkeypatch.setattr(_readers, name, value)
-    path = tmp_path / "large"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=rf"large{message}"):
-        read(path)
+@pytest.mark.usefixtures("n_bytes")
+def test_errors_name_file_and_line(tmp_path):
+    for read, content, message in WRONG:
+        n_features = {read_ldac: [None, 3], iter_ldac: [2]}.get(read, [])
+        check_refused(read, tmp_path / "wrong.txt", content, message, *n_features)
 
 
-def test_memory_follows_what_a_file_holds_not_what_it_announces(tmp_path):
-    path = tmp_path / "docword"
+def test_files_beyond_the_limits_are_refused(tmp_path, monkeypatch):
+    """Memory follows what a file holds, not what it announces: a block, and a million entries."""
     tracemalloc.start()
     try:
-        path.write_bytes(b"2147483647\n16777216\n2147483647\n2147483647 1 1\n")
-        with pytest.raises(ValueError, match="ends after 1 of the 2147483647 entries"):
-            read_uci(path)
-        assert tracemalloc.get_traced_memory()[1] < 1 << 26  # a block, and a million entries
+        for read, limits, content, message in LARGE:
+            with monkeypatch.context() as patch:
+                for name, value in limits.items():
+                    patch.setattr(_readers, name, value)
+                check_refused(read, tmp_path / "wrong.txt", content, message)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 26
     finally:
         tracemalloc.stop()
-
-
-@pytest.mark.usefixtures("n_bytes")
-def test_documents_that_a_text_file_leaves_out_take_no_memory(tmp_path):
-    path = tmp_path / "file"
-    sizes = f"{2**31 - 1} 1 {10**17}\n"
-    entries = f"1 1 1\n{2**31 - 1} 1 1\n"
-    message = "document 2147483647 after 1 entries; at most 10000000 documents may have no entries"
-    path.write_text(sizes.replace(" ", "\n") + entries)
-    with pytest.raises(ValueError, match=f"file, line 5: {message}"):
-        list(iter_uci(path))
-    path.write_text("%%MatrixMarket matrix coordinate integer general\n" + sizes + entries)
-    with pytest.raises(ValueError, match=f"file, line 4: {message}"):
-        list(iter_matrix_market(path))
+    for read in (read_uci, read_ldac, iter_uci, iter_matrix_market, lambda path: iter_ldac(path, 2)):
+        with pytest.raises(FileNotFoundError):
+            list(read(tmp_path / "missing"))
 
 
 def test_texts_are_counted_by_blocks():
@@ -582,24 +548,18 @@ def kept_in(folder):
 KEPT = [DOCWORD, "kos.corpus", VOCAB]
 
 
-def test_fetch_downloads_once(tmp_path, server):
+def test_fetch_downloads_once_and_survives_a_damaged_cache(tmp_path, server):
     first = fetch_bag_of_words("kos", tmp_path, base_url=server.url)
     assert sorted(server.requested) == ["/mirror/docword.kos.txt.gz", "/mirror/vocab.kos.txt"]
     assert "3 documents, 4 words" in first.DESCR
     assert kept_in(tmp_path) == KEPT and os.listdir(tmp_path) == ["uci_bag_of_words"]
-    server.files.clear()
-    second = fetch_bag_of_words("kos", str(tmp_path), base_url=server.url, download_if_missing=False)
-    assert len(server.requested) == 2
+    second = fetch_bag_of_words("kos", str(tmp_path), base_url=DEAD_URL, download_if_missing=False)
     for bunch in (first, second):
         assert type(bunch.data) is sparse.csr_matrix and bunch.data.dtype == np.int32
         assert bunch.data.has_canonical_format
         assert_array_equal(bunch.data.toarray(), COUNTS)
         assert bunch.feature_names.dtype == object
         assert bunch.feature_names.tolist() == [f"w{number}" for number in range(4)]
-
-
-def test_fetch_reads_the_cache_alone_and_survives_a_damaged_one(tmp_path, server):
-    fetch_bag_of_words("kos", tmp_path, base_url=server.url)
     folder = tmp_path / "uci_bag_of_words"
     file = folder / "kos.corpus" / "data.npy"
     content = file.read_bytes()
@@ -607,8 +567,8 @@ def test_fetch_reads_the_cache_alone_and_survives_a_damaged_one(tmp_path, server
         file.write_bytes(damaged)
         assert_array_equal(fetch_bag_of_words("kos", tmp_path, base_url=DEAD_URL).data.toarray(), COUNTS)
         assert file.read_bytes() == content
-    (folder / "docword.kos.txt.gz").unlink()
-    (folder / "vocab.kos.txt").unlink()
+    for name in (DOCWORD, VOCAB):  # the cache is enough
+        (folder / name).unlink()
     assert_array_equal(fetch_bag_of_words("kos", tmp_path, base_url=DEAD_URL).data.toarray(), COUNTS)
 
 
@@ -633,6 +593,9 @@ def test_fetch_takes_files_supplied_by_hand(tmp_path, files):
 
 def test_fetch_offline_says_what_was_tried_and_what_to_do(tmp_path, files, monkeypatch):
     pytest.importorskip("pooch")
+    for name, given in (("reuters", "'reuters'"), (["kos"], r"\['kos'\]")):
+        with pytest.raises(ValueError, match=rf"name must be one of \['kos', .*'pubmed'\], got {given}"):
+            fetch_bag_of_words(name, tmp_path)
     with pytest.raises(ConnectionError) as caught:
         fetch_bag_of_words("kos", tmp_path, base_url=DEAD_URL)
     message = str(caught.value)
@@ -647,34 +610,26 @@ def test_fetch_offline_says_what_was_tried_and_what_to_do(tmp_path, files, monke
     assert kept_in(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "message"),
-    [
+def test_fetch_leaves_nothing_of_a_bad_download(tmp_path, server):
+    """The files of a server that contradict the published figures, or are cut short or missing."""
+    good = dict(server.files)
+    for name, change, message in [
         (DOCWORD, lambda text: text.replace(b"3\n", b"5\n", 1), r"\(5, 4, 4\), the published figures"),
         (DOCWORD, lambda text: text[:-6], r"kos\.txt\.gz is truncated: it ends"),
         (VOCAB, lambda text: text + b"surplus\n", r"vocab\.kos\.txt has 5 words, but .* figure says 4"),
         (VOCAB, None, r"Could not download .*vocab\.kos\.txt"),
         (DOCWORD, None, r"Could not download .*docword\.kos\.txt\.gz.*404"),
-    ],
-)
-def test_fetch_leaves_nothing_of_a_bad_download(tmp_path, server, name, change, message):
-    """The files of a server that contradict the published figures, or are cut short or missing."""
-    good = server.files[name]
-    if change:
-        packed = name == DOCWORD
-        server.files[name] = gzip.compress(change(gzip.decompress(good))) if packed else change(good)
-    elif name == DOCWORD:
-        del server.files[name]
-    else:
-        server.cut = 10
-    with pytest.raises((ValueError, ConnectionError), match=message):
-        fetch_bag_of_words("kos", tmp_path, base_url=server.url)
-    assert kept_in(tmp_path) == []
-    server.files[name], server.cut = good, 0
+    ]:
+        if change and name == DOCWORD:
+            server.files[name] = gzip.compress(change(gzip.decompress(good[name])))
+        elif change:
+            server.files[name] = change(good[name])
+        elif name == DOCWORD:
+            del server.files[name]
+        else:
+            server.cut = 10
+        with pytest.raises((ValueError, ConnectionError), match=message):
+            fetch_bag_of_words("kos", tmp_path, base_url=server.url)
+        assert kept_in(tmp_path) == []
+        server.files, server.cut = dict(good), 0
     assert_array_equal(fetch_bag_of_words("kos", tmp_path, base_url=server.url).data.toarray(), COUNTS)
-
-
-def test_fetch_names_the_collections(tmp_path):
-    for name, given in (("reuters", "'reuters'"), (["kos"], r"\['kos'\]")):
-        with pytest.raises(ValueError, match=rf"name must be one of \['kos', .*'pubmed'\], got {given}"):
-            fetch_bag_of_words(name, tmp_path)

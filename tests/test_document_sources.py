@@ -1,10 +1,11 @@
 """Corpora on disk and blocks of documents: the same as the matrix that has their documents in their order."""
 
+import copy
 import io
 import os
 import pickle
 import tracemalloc
-from itertools import filterfalse, pairwise
+from itertools import filterfalse, pairwise, product
 
 import numpy as np
 import pytest
@@ -14,18 +15,18 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sktopic._documents._block_order import blocks_of
+from sktopic._documents._block_order import blocks_of, dealt, mixed, permuted
 from sktopic._documents._sources import BlockDocuments, CorpusDocuments, MatrixDocuments, visited
 from sktopic._estimators._plug_in import check_documents, plug_in_topics
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._training._minibatches import SHUFFLE_KEY, VALIDATION_KEY
 from sktopic.datasets import make_bars, save_corpus
 from sktopic.inspection import top_documents, topic_table
-from sktopic.lda import HybridLDA, OnlineEMLDA, OnlineVariationalLDA
+from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA
 from sktopic.metrics import coherence, document_completion, left_to_right, relative_score
 
 from .conftest import all_attributes, assert_same_state
-from .registry import LOOPS, allows, each, is_filter, new, variants
+from .registry import LOOPS, allows, each, is_filter, new, takes_weights, variants
 
 N = 5000
 X = sp.csr_array(make_bars(N, doc_length=8, random_state=0).data)
@@ -68,37 +69,21 @@ def assert_same(model, other):
     assert_same_state(all_attributes(model), all_attributes(other))
 
 
-@pytest.mark.parametrize(
-    ("method", "kind"),
-    [
-        *((MODEL, kind) for kind in ("corpus", "weighted corpus", "list")),
-        (OnlineVariationalLDA(5, doc_topic_prior="auto", **FAST), "weighted corpus"),
-        (HybridLDA(5, **FAST), "corpus"),
-    ],
-    ids=str,
-)
-def test_a_shuffled_corpus_is_as_a_matrix_in_that_order(corpus, method, kind):
+def test_a_shuffled_corpus_is_as_a_matrix_in_that_order(corpus):
     """So is a list of blocks of as many documents as a corpus is read by."""
-    blocks = [X[a:b] for a, b in blocks_of(N)] if kind == "list" else corpus
-    weights = WEIGHTS if kind == "weighted corpus" else np.ones(N)
-    model = clone(method).set_params(shuffle=True).fit(blocks, sample_weight=weights)
-    some = np.flatnonzero(weights)
-    key = combine_keys(model._state.seed, SHUFFLE_KEY, 0)
-    order = some[np.concatenate(list(visited(blocks_of(len(some)), key)))]
-    expected = clone(method).set_params(shuffle=False).fit(X[order], sample_weight=weights[order])
-    assert_same(model.set_params(shuffle=False), expected)
-
-
-@pytest.mark.parametrize(("batch_size", "weights"), [(100, WEIGHTS), (1500, WEIGHTS), (6000, None)])
-def test_blocks_of_any_sizes_are_as_their_matrix(batch_size, weights):
-    model = clone(MODEL).set_params(batch_size=batch_size, max_iter=2, shuffle=False)
-    expected = clone(model).fit(X, sample_weight=weights)
-    for blocks in (BLOCKS, Again(cut([4000]))):
-        assert_same(clone(model).fit(blocks, sample_weight=weights), expected)
-    model.set_params(max_iter=1)
-    part = clone(model).partial_fit(Again(BLOCKS), sample_weight=weights)
-    assert_same(part, clone(model).partial_fit(X, sample_weight=weights))
-    assert_same(clone(model).partial_fit(iter(BLOCKS)), clone(model).partial_fit(X))
+    blocks = [X[a:b] for a, b in blocks_of(N)]
+    learning = OnlineVariationalLDA(5, doc_topic_prior="auto", **FAST)
+    for method, source, weights in [
+        (MODEL, corpus, np.ones(N)),
+        (MODEL, blocks, np.ones(N)),
+        (learning, corpus, WEIGHTS),
+    ]:
+        model = clone(method).set_params(shuffle=True).fit(source, sample_weight=weights)
+        some = np.flatnonzero(weights)
+        key = combine_keys(model._state.seed, SHUFFLE_KEY, 0)
+        order = some[np.concatenate(list(visited(blocks_of(len(some)), key)))]
+        expected = clone(method).set_params(shuffle=False).fit(X[order], sample_weight=weights[order])
+        assert_same(model.set_params(shuffle=False), expected)
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
@@ -156,11 +141,17 @@ FILTER = type(next(filter(is_filter, LOOPS)))
 
 @each([*variants(lambda each: type(each) is FILTER), *filterfalse(is_filter, LOOPS)])
 def test_every_loop_takes_corpora_and_blocks(tmp_path, estimator):
+    """Whose bounds are not those of batches, and which come with weights, or once."""
     shuffle = {"shuffle": False} if allows(estimator, "shuffle", False) else {}
-    some, model = X[:150], new(estimator, **shuffle)
-    expected = clone(model).fit(some)
-    for source in (save_corpus(tmp_path / "corpus", some), Again(cut([100, 30], some))):
-        assert_same(clone(model).fit(source), expected)
+    n = 150 if is_filter(estimator) else 60  # more than two groups of a filter
+    weights = {"sample_weight": WEIGHTS[:n]} if takes_weights(estimator) else {}
+    some, model = X[:n], new(estimator, **shuffle)
+    expected = clone(model).fit(some, **weights)
+    blocks = cut([1, n // 2, 20], some)
+    for source in (save_corpus(tmp_path / "corpus", some), Again(blocks)):
+        assert_same(clone(model).fit(source, **weights), expected)
+    part = clone(model).partial_fit(Again(blocks), **weights)
+    assert_same(part, clone(model).partial_fit(some, **weights))
     assert_same(clone(model).partial_fit(iter(cut([7], some))), clone(model).partial_fit(some))
 
 
@@ -223,10 +214,9 @@ def test_a_result_is_mapped_as_one_file_even_if_another_takes_its_name(fitted, t
     assert len(np.load(path)) == 2
 
 
-@pytest.mark.parametrize(
-    ("X", "out", "message"),
-    [
-        (X, np.zeros((N, 4)), r"shape \(5000, 4\); must be \(5000, 5\)"),
+def test_what_is_no_place_for_results(fitted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for given, out, message in [
         (X, np.zeros((N - 1, 5)), r"shape \(4999, 5\); must be \(5000, 5\)"),
         (X, np.zeros((N, 5), dtype=int), "dtype int64"),
         (X, np.broadcast_to(0.0, (N, 5)), "read-only"),
@@ -234,13 +224,9 @@ def test_a_result_is_mapped_as_one_file_even_if_another_takes_its_name(fitted, t
         (BLOCKS, np.zeros((4000, 5)), "out has 4000 rows, but X has more"),
         (BLOCKS, np.zeros((6000, 5)), "out has 6000 rows, but X has 5000"),
         ([*BLOCKS, -X[:3].astype(float)], "theta.npy", "block 5 of X: Negative values"),
-    ],
-    ids=range(8),
-)
-def test_what_is_no_place_for_results(fitted, tmp_path, monkeypatch, X, out, message):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises((TypeError, ValueError), match=message):
-        fitted.transform(X, out=out)
+    ]:
+        with pytest.raises((TypeError, ValueError), match=message):
+            fitted.transform(given, out=out)
     assert os.listdir(tmp_path) == []
 
 
@@ -273,29 +259,23 @@ def test_blocks_may_come_in_the_same_arrays():
     assert_same(clone(MODEL).partial_fit(refilled()), clone(MODEL).partial_fit(X))
 
 
-@pytest.mark.parametrize(
-    ("block", "message"),
-    [
-        (-X[:2].astype(float), "Negative values"),
-        (X[:2, :7], "7 features"),
-        (["a b"], "X has texts"),
-    ],
-    ids=["negative", "width", "texts"],
-)
-def test_a_bad_block_is_named_and_loses_nothing(block, message):
-    model = clone(MODEL).fit(X)
-    before = pickle.dumps(model)
-    with pytest.raises(ValueError, match=f"block 1 of X: .*{message}"):
-        model.fit([X[:5], block])
-    assert pickle.dumps(model) == before
-    with pytest.raises(ValueError, match=f"block 1 of X: .*{message}"):
-        model.partial_fit([X[:300], block, X])
-    assert model.n_samples_seen_ == N + 300
-    assert model.partial_fit(X).n_samples_seen_ == 2 * N + 300
+def test_a_bad_block_is_named_and_loses_nothing(fitted):
+    for block, message in [(-X[:2].astype(float), "Negative values"), (X[:2, :7], "7 features")]:
+        model = copy.deepcopy(fitted)
+        before = pickle.dumps(model)
+        with pytest.raises(ValueError, match=f"block 1 of X: .*{message}"):
+            model.fit([X[:5], block])
+        assert pickle.dumps(model) == before
+        with pytest.raises(ValueError, match=f"block 1 of X: .*{message}"):
+            model.partial_fit([X[:300], block, X])
+        assert model.n_samples_seen_ == N + 300
+        assert model.partial_fit(X).n_samples_seen_ == 2 * N + 300
+    with pytest.raises(ValueError, match=r"block 1 of X: .*X has texts"):
+        model.fit([X[:5], ["a b"]])
 
 
 def test_a_bad_first_block_does_not_let_a_model_adopt_its_parameters():
-    model = clone(MODEL).set_params(doc_topic_prior="auto").fit(X)
+    model = clone(MODEL).set_params(doc_topic_prior="auto").fit(X[:9])
     before = pickle.dumps(vars(model.set_params(doc_topic_prior=None)))
     with pytest.raises(ValueError, match=r"block 0 of X: .*1D array"):
         model.partial_fit(row for row in X[:2].toarray())
@@ -304,8 +284,8 @@ def test_a_bad_first_block_does_not_let_a_model_adopt_its_parameters():
 
 def test_lists_of_other_matrices_are_blocks_too(corpus):
     pandas = pytest.importorskip("pandas")
-    expected = clone(MODEL).fit([X[:2000], X[2000:]])
-    dense = [X[:2000].toarray(), X[2000:].toarray()]
+    expected = clone(MODEL).fit([X[:400], X[400:900]])
+    dense = [X[:400].toarray(), X[400:900].toarray()]
     assert_array_equal(clone(MODEL).fit(dense).components_, expected.components_)
     frames = [pandas.DataFrame(block, columns=[f"w{i}" for i in range(25)]) for block in dense]
     named = clone(MODEL).fit(frames)
@@ -319,23 +299,21 @@ def test_lists_of_other_matrices_are_blocks_too(corpus):
         corpus[np.arange(3)]
 
 
-@pytest.mark.parametrize(
-    ("second", "message"),
-    [
-        ([X[:5]], "X has given 1 blocks, and 2 when"),
-        ([X[:4], X[4:9]], "block 0 of X: it has 4 rows, and not as many"),
-        ([X[:5], X[5:9], X[9:12]], "block 2 of X: it has 3 rows, and not as many"),
-    ],
-)
-def test_blocks_that_change_between_passes_are_noticed(second, message):
+def test_blocks_that_change_between_passes_are_noticed():
     class Changing:
-        passes = iter([[X[:5], X[5:9]], second])
+        def __init__(self, second):
+            self.passes = iter([[X[:5], X[5:9]], second])
 
         def __iter__(self):
             return iter(next(self.passes))
 
-    with pytest.raises(ValueError, match=message):
-        clone(MODEL).fit(Changing())
+    for second, message in [
+        ([X[:5]], "X has given 1 blocks, and 2 when"),
+        ([X[:4], X[4:9]], "block 0 of X: it has 4 rows, and not as many"),
+        ([X[:5], X[5:9], X[9:12]], "block 2 of X: it has 3 rows, and not as many"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            clone(MODEL).fit(Changing(second))
 
 
 def test_iterators_will_do_where_documents_are_read_once(fitted):
@@ -374,3 +352,32 @@ def test_nothing_of_the_size_of_a_corpus_is_in_memory(tmp_path):
     tracemalloc.stop()
     assert n_read == 40 * N
     assert most < size / 4
+
+
+# The order of documents that are read block by block
+
+
+def rows_of(blocks):
+    return np.concatenate([np.arange(*block) for block in blocks] or [[]])
+
+
+def test_parts_are_equal_and_go_through_all_rows_in_order():
+    for n_rows, n in product([0, 1, 100, 101, 1234], [1, 2, 7, 32]):
+        blocks = permuted(blocks_of(n_rows, 100), key=3)
+        parts = dealt(blocks, n)
+        assert all(first < last for part in parts for first, last in part)
+        rows = [rows_of(part) for part in parts]
+        assert np.ptp([len(part) for part in rows]) <= 1, (n_rows, n)
+        assert_array_equal(np.concatenate(rows), rows_of(blocks))
+        assert sorted(rows_of(blocks)) == list(range(n_rows))
+
+
+def test_each_window_has_whole_blocks_in_random_order():
+    blocks = permuted(blocks_of(1000, 100), key=5)
+    assert blocks == permuted(blocks_of(1000, 100), key=5) != permuted(blocks_of(1000, 100), key=6)
+    windows = list(mixed(blocks, key=7, size=300))
+    assert [len(window) for window in windows] == [300, 300, 300, 100]
+    for i, window in enumerate(windows):
+        assert not np.array_equal(window, np.sort(window))
+        assert set(window) == set(rows_of(blocks[3 * i : 3 * i + 3]))
+    assert not np.array_equal(windows[0], next(iter(mixed(blocks, key=8, size=300))))

@@ -2,7 +2,7 @@
 
 import tracemalloc
 from copy import copy
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from sktopic._documents._matrices import check_sparse_structure
+from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import save_corpus
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
 from sktopic.metrics import document_completion, perplexity
@@ -76,26 +77,13 @@ def test_broken_matrices_raise_and_lose_nothing(format):
     np.testing.assert_array_equal(model.transform(GOOD), transformed)
 
 
-@pytest.mark.parametrize("format", ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"])
-def test_whole_matrices_of_every_format_pass(format):
-    for make in (getattr(sp, f"{format}_array"), getattr(sp, f"{format}_matrix")):
-        for X in (np.eye(4, 6), np.zeros((4, 6)), np.ones((0, 3)) if format != "bsr" else np.eye(2)):
-            made = make(X)
-            checked = check_sparse_structure(made)
-            assert type(checked) is type(made) and (checked != made).nnz == 0
-
-
-def test_matrices_that_cannot_have_names_are_read_in_the_order_of_the_names():
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(np.eye(5, 3), columns=["a", "b", "c"])
-    model = OnlineEMLDA(n_components=2, random_state=0).fit(frame)
-    expected = model.transform(frame)
-    for X in (sp.csr_array(frame.to_numpy()), sp.csc_array(frame.to_numpy())):
-        np.testing.assert_array_equal(model.transform(X), expected)
-    with pytest.warns(UserWarning, match="X does not have valid feature names"):
-        np.testing.assert_array_equal(model.transform(frame.to_numpy()), expected)
-    with pytest.warns(UserWarning, match="X does not have valid feature names"):
-        model.transform(frame.set_axis([0, 1, 2], axis=1))
+def test_whole_matrices_of_every_format_pass():
+    for format in ("csr", "csc", "bsr", "coo", "lil", "dok", "dia"):
+        for make in (getattr(sp, f"{format}_array"), getattr(sp, f"{format}_matrix")):
+            for X in (np.eye(4, 6), np.zeros((4, 6)), np.ones((0, 3)) if format != "bsr" else np.eye(2)):
+                made = make(X)
+                checked = check_sparse_structure(made)
+                assert type(checked) is type(made) and (checked != made).nnz == 0, format
 
 
 def test_sparse_arrays_of_one_dimension_raise_as_other_arrays_do():
@@ -104,16 +92,6 @@ def test_sparse_arrays_of_one_dimension_raise_as_other_arrays_do():
         pytest.skip("this version of SciPy has none")
     with pytest.raises(ValueError, match="Expected 2D"):
         OnlineEMLDA().fit(X)
-
-
-@pytest.fixture(scope="module")
-def large_counts():
-    """20,000 documents of 100 words: 24 MB as int64."""
-    rng = np.random.default_rng(0)
-    n, words = 20_000, 500
-    indices = np.sort(rng.permuted(np.tile(np.arange(words, dtype=np.int32), (n, 1)), axis=1)[:, :100])
-    counts = rng.integers(1, 3, n * 100)
-    return sp.csr_matrix((counts, indices.ravel(), np.arange(n + 1, dtype=np.int32) * 100), shape=(n, words))
 
 
 def int64_of_vectorizers(counts, folder):
@@ -135,45 +113,48 @@ def memory_mapped(counts, folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("form", "call"),
-    [(int64_of_vectorizers, "fit"), (unsorted_with_duplicates, "partial_fit"), (memory_mapped, "transform")],
-)
-def test_no_second_copy_of_the_counts_is_made(form, call, large_counts, tmp_path):
-    X = form(large_counts, tmp_path)
-    model = OnlineEMLDA(
-        2, doc_burn_in=0, doc_sweeps=1, transform_burn_in=0, transform_sweeps=1, max_iter=1, random_state=0
-    ).partial_fit(X[:100])
-    tracemalloc.start()
-    try:
-        getattr(model, call)(X)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    # Rows in a random order, proportions, a group of documents.
-    assert peak < 0.2 * (X.data.nbytes + X.indices.nbytes)
+def test_no_second_copy_of_the_counts_is_made(tmp_path):
+    rng = np.random.default_rng(0)
+    n, words = 20_000, 500  # of 100 words: 24 MB
+    indices = np.sort((rng.integers(words, size=(n, 1)) + 5 * np.arange(100)) % words, axis=1).astype("i4")
+    parts = rng.integers(1, 3, n * 100), indices.ravel(), np.arange(n + 1, dtype=np.int32) * 100
+    counts = sp.csr_matrix(parts, shape=(n, words))
+    sweeps = {"doc_burn_in": 0, "doc_sweeps": 1, "transform_burn_in": 0, "transform_sweeps": 1}
+    for form, call in [
+        (int64_of_vectorizers, "fit"),
+        (unsorted_with_duplicates, "partial_fit"),
+        (memory_mapped, "transform"),
+    ]:
+        X = form(counts, tmp_path)
+        model = OnlineEMLDA(2, max_iter=1, random_state=0, **sweeps).partial_fit(X[:100])
+        tracemalloc.start()
+        try:
+            getattr(model, call)(X)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        # Rows in a random order, proportions, a group of documents.
+        assert peak < 0.2 * (X.data.nbytes + X.indices.nbytes), form
 
 
-COUNTS = np.random.default_rng(0).integers(0, 3, (60, 90))
-QUICK = {"n_components": 3, "max_iter": 2, "random_state": 0}
-ESTIMATORS = [OnlineEMLDA(**QUICK), MomentMatchingLDA(3, random_state=0), CollapsedGibbsLDA(**QUICK)]
-
-
-@cache
-def expected_components(estimator):
-    return clone(estimator).fit(COUNTS.astype(np.float64)).components_
-
-
-@pytest.mark.parametrize(
-    ("of_indices", "of_indptr"), [("i2", "i4"), ("i2", "i2"), ("i1", "i8"), (">i4", ">i4")]
-)
-@pytest.mark.parametrize("of_counts", ["u1", "i2", "u8", "f4"])
-def test_arrays_of_any_integers_are_the_same_documents(of_indices, of_indptr, of_counts):
-    X = sp.csr_array(COUNTS.astype(of_counts))
-    X.indices, X.indptr = X.indices.astype(of_indices), X.indptr.astype(of_indptr)
-    for estimator in ESTIMATORS:
-        found = clone(estimator).fit(X).components_
-        np.testing.assert_array_equal(found, expected_components(estimator))
+def test_arrays_of_any_integers_are_the_same_documents():
+    counts = np.random.default_rng(0).integers(0, 3, (60, 90))
+    settings = {"n_components": 3, "random_state": 0}
+    for estimator in (
+        OnlineEMLDA(max_iter=1, **settings),
+        MomentMatchingLDA(**settings),
+        CollapsedGibbsLDA(max_iter=1, **settings),
+    ):
+        expected = clone(estimator).fit(counts.astype(np.float64)).components_
+        for of_counts, of_indices, of_indptr in [
+            ("u1", "i2", "i4"),
+            ("i2", "i2", "i2"),
+            ("u8", "i1", "i8"),
+            ("f4", ">i4", ">i4"),
+        ]:
+            X = sp.csr_array(counts.astype(of_counts))
+            X.indices, X.indptr = X.indices.astype(of_indices), X.indptr.astype(of_indptr)
+            np.testing.assert_array_equal(clone(estimator).fit(X).components_, expected, err_msg=of_counts)
 
 
 # Duplicates
@@ -190,57 +171,44 @@ def uncompressed(kind, dtype, count):
 
 
 @pytest.mark.parametrize("kind", ["coo_array", "coo_matrix", "bsr_array", "csr_array"])
-@pytest.mark.parametrize(("dtype", "count"), [("?", 1), ("u1", 200), ("u4", 2**32 - 1), ("f4", 0.5)])
-def test_duplicates_are_added_up_beyond_the_range_of_their_type(kind, dtype, count, tmp_path):
+def test_duplicates_are_added_up_beyond_the_range_of_their_type(kind, tmp_path):
     """Two of 200 in uint8 are 400, as everything sees that takes counts."""
-    X, n = uncompressed(kind, dtype, count), float(count)
-    expected = np.array([[0.0, 2 * n, 0.0], [n, 0.0, 2 * n]]).astype("f4" if dtype == "f4" else "f8")
-    model = OnlineEMLDA(n_components=2, max_iter=2, random_state=0)
-    fitted = clone(model).fit(expected)
-    functions = [
-        lambda X: clone(model).fit(X).components_,
-        fitted.transform,
-        lambda X: save_corpus(tmp_path / "corpus", X, overwrite=True).counts.toarray(),
-    ]
-    if kind == "coo_array" and dtype == "u1":
-        functions += [
-            lambda X: clone(model).fit([sp.csr_array(X) if isinstance(X, np.ndarray) else X]).components_,
-            lambda X: save_corpus(tmp_path / "corpus", [X], overwrite=True).counts.toarray(),
-            partial(document_completion, fitted),
-            partial(perplexity, fitted),
-            partial(document_components, n_components=2, random_state=0),
-            lambda X: topic_number_curve(model, X, n_components=[1], cv=2, n_words=2).models[0].scores,
+    model = OnlineEMLDA(n_components=2, max_iter=1, random_state=0)
+    fitted = clone(model).fit(GOOD[:, :3])
+    for dtype, count in [("?", 1), ("u1", 200), ("u4", 2**32 - 1), ("f4", 0.5)]:
+        X, n = uncompressed(kind, dtype, count), float(count)
+        expected = np.array([[0.0, 2 * n, 0.0], [n, 0.0, 2 * n]]).astype("f4" if dtype == "f4" else "f8")
+        functions = [
+            fitted.transform,
+            lambda X: save_corpus(tmp_path / "corpus", X, overwrite=True).counts.toarray(),
         ]
-    for function in functions:
-        np.testing.assert_array_equal(function(X), function(expected))
+        if kind == "coo_array" and dtype == "u1":
+            functions += [
+                lambda X: clone(model).fit(X).components_,
+                lambda X: clone(model).fit([sp.csr_array(X) if isinstance(X, np.ndarray) else X]).components_,
+                lambda X: save_corpus(tmp_path / "corpus", [X], overwrite=True).counts.toarray(),
+                partial(document_completion, fitted),
+                partial(perplexity, fitted),
+                partial(document_components, n_components=2, random_state=0),
+                lambda X: topic_number_curve(model, X, n_components=[1], cv=2, n_words=2).models[0].scores,
+            ]
+        for function in functions:
+            np.testing.assert_array_equal(function(X), function(expected), err_msg=f"{dtype} {function}")
 
 
-class Breaking:
-    """A callback that sets an entry of an array after the first update."""
-
-    def __init__(self, array, place, value):
-        self.given = array, place, value
-
-    def setup(self, estimator, context):
-        pass
-
-    teardown = on_fit_task_begin = setup
-
-    def on_fit_task_end(self, estimator, context):
-        array, place, value = self.given
-        array[place] = value
-        return False
-
-
-@pytest.mark.skipif(not hasattr(OnlineEMLDA, "set_callbacks"), reason="scikit-learn < 1.9 has no callbacks")
-@pytest.mark.parametrize(
-    ("name", "place", "value"),
-    [("indices", -1, 6), ("indices", -1, -1), ("data", -1, -1.0), ("data", -1, np.nan), ("indptr", -2, 99)],
-)
-def test_a_matrix_that_breaks_between_updates_is_refused(name, place, value):
-    counts = sp.csr_array(np.arange(1.0, 25.0).reshape(4, 6))
-    model = OnlineEMLDA(2, batch_size=2, shuffle=False, random_state=0).fit(counts)
+def test_a_matrix_that_breaks_between_updates_is_refused(monkeypatch):
+    model = OnlineEMLDA(2, batch_size=2, shuffle=False, random_state=0).fit(GOOD)
     components = model.components_
-    with pytest.raises(ValueError, match="X changed while it was being read: it now has rows, words or"):
-        model.set_callbacks(Breaking(getattr(counts, name), place, value)).fit(counts)
-    np.testing.assert_array_equal(model.components_, components)
+    for name, place, value in [
+        ("indices", -1, 6),
+        ("indices", -1, -1),
+        ("data", -1, -1.0),
+        ("data", -1, np.nan),
+        ("indptr", -2, 99),
+    ]:
+        counts = sp.csr_array(GOOD)
+        change = partial(getattr(counts, name).__setitem__, place, value)
+        monkeypatch.setattr(FitMonitor, "after_update", lambda *_, change=change: change())
+        with pytest.raises(ValueError, match="X changed while it was being read: it now has rows, words or"):
+            model.fit(counts)
+        np.testing.assert_array_equal(model.components_, components)

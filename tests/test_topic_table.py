@@ -1,4 +1,4 @@
-"""The table of topics: its columns, and its words against the formulas."""
+"""The table of topics, whose words are those of the formulas, and the long table of words."""
 
 import io
 
@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.stats import rankdata
+from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
@@ -39,20 +40,18 @@ def joined(rows):
     return [", ".join(map(str, row)) for row in rows]
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.3, 0.5, 1.0])
 @pytest.mark.parametrize("shape", [(1, 30), (7, 500), (3, 4000)])
-def test_words_of_largest_frex_are_those_of_the_formula(weight, shape):
+def test_words_of_largest_frex_are_those_of_the_formula(shape):
     """Many words of a topic have equal probabilities, as those that no document has."""
     components = np.floor(np.random.default_rng(3).pareto(1.0, shape) * 3)
     components[:, 0] = 1
     components /= components.sum(axis=1, keepdims=True)
     totals = components.sum(axis=0)
     exclusivity = np.divide(components, totals, out=np.zeros_like(components), where=totals > 0)
-    by_frequency, by_exclusivity = (
-        rankdata(values, "max", axis=1) / shape[1] for values in (components, exclusivity)
-    )
-    expected = largest(1 / (weight / by_frequency + (1 - weight) / by_exclusivity), 5)
-    assert_array_equal(largest_frex(components, weight, 5), expected)
+    ranks = [rankdata(values, "max", axis=1) / shape[1] for values in (components, exclusivity)]
+    for weight in (0.0, 0.3, 0.5, 1.0):
+        expected = largest(1 / (weight / ranks[0] + (1 - weight) / ranks[1]), 5)
+        assert_array_equal(largest_frex(components, weight, 5), expected, err_msg=f"{weight}")
 
 
 def test_words_of_most_relevance_are_those_of_the_formula():
@@ -93,7 +92,7 @@ def test_without_documents_there_are_no_columns_that_need_them_and_empty_ones_ar
 
 
 def test_pipelines_bring_their_words_and_models_their_names():
-    texts = ["cat dog cat", "dog cat", "sun sky", "sky sun sky"]
+    texts = ["cat dog cat", "", "sun sky"]
     pipeline = make_pipeline(CountVectorizer(), OnlineEMLDA(n_components=2, random_state=0)).fit(texts)
     name_topics(pipeline, {1: "other"})
     table = topic_table(pipeline, texts, n_words=10)
@@ -101,6 +100,35 @@ def test_pipelines_bring_their_words_and_models_their_names():
     assert table["name"].tolist() == ["Topic 0", "other"]
     named = topic_table(pipeline, texts, [*"abcd"])
     assert {*named["frex_words"][0].split(", ")} == {*"abcd"}
+    table = word_topic_table(pipeline, texts, n_topics=1)
+    assert table["document"].tolist() == [0, 0, 2, 2]
+    assert table["word"].tolist() == ["cat", "dog", "sky", "sun"]
+    assert table["count"].tolist() == [2, 1, 1, 1]
+    assert_array_equal(table["name"], np.where(table["topic"] == 0, "Topic 0", "other"))
+    assert word_topic_table(pipeline, texts, [*"abcd"])["word"][0] == "a"
+
+
+def test_rows_of_words_are_those_of_word_topics_for_any_container(lda):
+    counts = sparse.csr_array(X[:20])
+    for n_topics in (2, 9):  # of four
+        table = word_topic_table(lda, counts, n_topics=n_topics)
+        topics, probabilities = lda.word_topics(counts, n_topics=n_topics)
+        n, (rows, columns) = min(n_topics, 4), counts.nonzero()
+        assert_array_equal(table["document"], rows.repeat(n))
+        assert_array_equal(table["word"], [f"x{column}" for column in columns.repeat(n)])
+        assert_array_equal(table["count"], counts.data.repeat(n))
+        assert_array_equal(table["topic"], topics.ravel())
+        assert_array_equal(table["probability"], probabilities.ravel())
+    sums = table.groupby(["document", "word"])["probability"].sum()
+    assert_allclose(sums, 1.0, rtol=1e-6)
+    parts = np.append(counts.data, [0, 0]), np.append(counts.indices, [3, 7]), counts.indptr.copy()
+    parts[2][-1] += 2
+    with_zeros = sparse.csr_array(parts, counts.shape)  # which are no words
+    for documents in (counts.toarray(), counts.tocsc(), [counts[:7], counts[7:]], with_zeros):
+        found = word_topic_table(lda, documents, n_topics=9)
+        pandas.testing.assert_frame_equal(found, table, check_dtype=False)
+    with pytest.raises(TypeError, match="model is a LatentDirichletAllocation; a fitted topic model"):
+        word_topic_table(LatentDirichletAllocation(2).fit(counts), counts)
 
 
 def test_files_of_tables_have_plain_numbers_and_strings(lda):

@@ -24,7 +24,6 @@ from sktopic.datasets import make_bars, save_corpus
 from sktopic.features import align_features, grow_vocabulary
 from sktopic.lda import LangevinLDA, OnlineEMLDA
 from sktopic.metrics import document_completion
-from sktopic.moment_matching import DegenerateDirichletLDA
 
 from .conftest import fingerprint, words_of
 from .registry import LOOPS, defaults, each, having, is_minibatch, is_unsmoothed, new, variants
@@ -91,51 +90,47 @@ def test_same_as_a_wide_matrix_from_the_start(estimator):
     assert_array_equal(late.components_[:, N_WORDS:], 0.0)
 
 
-def test_one_topic_by_moment_matching_is_as_with_a_wide_matrix_from_the_start():
-    """With one topic the filter is exact, and a word without tokens keeps the prior."""
-    model = DegenerateDirichletLDA(n_components=1, topic_word_prior=0.3, random_state=0)
-    late = clone(model).fit(X).add_features(N_NEW).partial_fit(wider(X))
-    early = clone(model).fit(wider(X)).partial_fit(wider(X))
-    assert_allclose(late.topic_word_posterior_, early.topic_word_posterior_, rtol=1e-10)
-
-
-def test_names_are_needed_where_there_were_names():
+def test_names_are_needed_where_there_were_names_and_else_a_number():
     frame = pd.DataFrame(X.toarray(), columns=NAMES)
-    model = OnlineEMLDA(n_components=3, random_state=0).fit(frame)
-    for wrong, error, message in [
-        (["new", "word 3", "word 5"], ValueError, "already has these features: 'word 3', 'word 5'"),
-        (["new", "newer", "new"], ValueError, "epeated: 'new'"),
-        ([], ValueError, "at least one new word"),
-        (["new", 3], TypeError, "3 are not"),
+    unnamed = OnlineEMLDA(n_components=3, random_state=0)
+    for call in (lambda: unnamed.add_features(1), lambda: unnamed.set_feature_names(NAMES)):
+        with pytest.raises(NotFittedError):
+            call()
+    named, unnamed = clone(unnamed).fit(frame), unnamed.fit(X)
+    too_many = "must be at most 2147483622 new words, but there are"
+    no_list = "names is invalid: must be a list with one string for each feature"
+    for change, given, error, message in [
+        (named.add_features, ["new", "word 3", "word 5"], ValueError, "these features: 'word 3', 'word 5'"),
+        (named.add_features, ["new", "newer", "new"], ValueError, "epeated: 'new'"),
+        (named.add_features, [], ValueError, "at least one new word"),
+        (named.add_features, ["new", 3], TypeError, "3 are not"),
         *(
-            (other, TypeError, "must be a list of the names of the new words")
-            for other in (2, 2.5, None, {"new", "newer"}, np.array("new"))
+            (named.add_features, other, TypeError, "must be a list of the names of the new words")
+            for other in (2, None, {"new", "newer"}, np.array("new"), "new")
         ),
-        ("new", TypeError, "must be a list"),
+        (unnamed.add_features, -1, ValueError, "must be at least 1"),
+        (unnamed.add_features, 0, ValueError, "must be at least 1"),
+        (unnamed.add_features, True, TypeError, "must be the number of new words"),
+        (unnamed.add_features, ["a"], TypeError, "must be the number of new words"),
+        (unnamed.add_features, 10**12, ValueError, f"{too_many} {10**12}"),
+        (unnamed.add_features, 2**31 - N_WORDS, ValueError, f"{too_many} {2**31 - N_WORDS}"),
+        (named.set_feature_names, NAMES[:-1], ValueError, "names has 24 names, but there are 25 features"),
+        (named.set_feature_names, [*NAMES[:-1], "word 3"], ValueError, "distinct names. Repeated: 'word 3'"),
+        (named.set_feature_names, pd.Series(NAMES)[::-1], ValueError, "must have the order of .* a Series"),
+        *(
+            (named.set_feature_names, names, ValueError, no_list)
+            for names in ([*NAMES[:-1], 3], [NAMES], "words", {*NAMES}, dict.fromkeys(NAMES), None)
+        ),
     ]:
-        state = fingerprint(vars(model))
+        before = fingerprint([vars(named), vars(unnamed)])
         with pytest.raises(error, match=message):
-            model.add_features(wrong)
-        assert fingerprint(vars(model)) == state
-    model.add_features(np.array(["new", "newer"]))
-    assert model.feature_names_in_.tolist() == [*NAMES, "new", "newer"]
-    model.partial_fit(frame.assign(new=1, newer=0))
+            change(given)
+        assert fingerprint([vars(named), vars(unnamed)]) == before, message
+    named.add_features(np.array(["new", "newer"]))
+    assert named.feature_names_in_.tolist() == [*NAMES, "new", "newer"]
+    named.partial_fit(frame.assign(new=1, newer=0))
     with pytest.raises(ValueError, match="feature names"):
-        model.transform(frame.assign(newer=0, new=1))
-
-
-def test_number_is_needed_where_there_were_no_names():
-    model = OnlineEMLDA(n_components=3, random_state=0)
-    with pytest.raises(NotFittedError):
-        model.add_features(1)
-    model.fit(X)
-    for wrong, error in [(0, ValueError), (-1, ValueError), (True, TypeError), (["a"], TypeError)]:
-        with pytest.raises(error):
-            model.add_features(wrong)
-    for most in (10**12, 2**31 - N_WORDS):
-        with pytest.raises(ValueError, match=f"must be at most 2147483622 new words, but there are {most}"):
-            model.add_features(most)
-    assert model.n_features_in_ == N_WORDS and model.transform(X).shape == (30, 3)
+        named.transform(frame.assign(newer=0, new=1))
 
 
 def test_frames_are_aligned():
@@ -192,30 +187,14 @@ def test_names_of_a_corpus_are_those_of_the_model(estimator, tmp_path):
     assert not hasattr(model.fit(plain), "feature_names_in_")
 
 
-def test_words_are_named_and_names_that_cannot_be_are_refused():
+def test_words_are_named_until_the_next_fit():
     model = OnlineEMLDA(n_components=3, random_state=0)
-    with pytest.raises(NotFittedError):
-        model.set_feature_names(NAMES)
     unnamed = fingerprint(vars(model.fit(X)))
     assert model.set_feature_names(np.array(NAMES)) is model
     assert model.feature_names_in_.dtype == object and model.feature_names_in_.tolist() == NAMES
     with no_warnings():  # of sparse matrices, which cannot have names
         for known in (X, X.tocsc()):
             model.transform(known)
-    before = fingerprint(vars(model))
-    no_list = "names is invalid: must be a list with one string for each feature"
-    for names, message in [
-        (NAMES[:-1], "names has 24 names, but there are 25 features"),
-        ([*NAMES[:-1], "word 3"], "names is invalid: must be distinct names. Repeated: 'word 3'"),
-        (pd.Series(NAMES)[::-1], "names is invalid: must have the order of the columns, but is a Series"),
-        *(
-            (names, no_list)
-            for names in ([*NAMES[:-1], 3], [NAMES], "words", {*NAMES}, dict.fromkeys(NAMES), None)
-        ),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            model.set_feature_names(names)
-        assert fingerprint(vars(model)) == before
     model.set_feature_names(NAMES[::-1]).add_features(["new"])
     assert model.feature_names_in_.tolist() == [*NAMES[::-1], "new"]
     assert not hasattr(clone(model), "feature_names_in_")
@@ -257,73 +236,72 @@ def test_vectorizer_and_model_grow_together():
     assert pipeline.fit(TEXTS)[0].get_feature_names_out().tolist() == words[:3]
 
 
-@pytest.mark.parametrize(
-    ("vectorizer", "min_df", "expected"),
-    [
+def test_new_words_are_those_that_the_vectorizer_would_learn():
+    for vectorizer, min_df, expected in [
         (CountVectorizer(), 2, ["comet"]),
         (CountVectorizer(), 0.5, ["comet"]),
-        (CountVectorizer(), 4, []),
         (CountVectorizer(min_df=2), None, ["comet"]),
         (CountVectorizer(min_df=2), 1, ["comet", "dust"]),
         (CountVectorizer(max_df=0.7), None, ["dust"]),  # "comet" is in three of four texts
         (CountVectorizer(binary=True, dtype=np.float32), None, ["comet", "dust"]),
         (CountVectorizer(analyzer=str.split), None, ["Dust", "a", "comet"]),
         (CountVectorizer(vocabulary=["near", "moon"]), 3, ["comet"]),
-        (CountVectorizer(ngram_range=(2, 2)), 2, ["the comet"]),
-    ],
-)
-def test_new_words_are_those_that_the_vectorizer_would_learn(vectorizer, min_df, expected):
-    pipeline = pipeline_of(clone(vectorizer))
-    known = pipeline[0].get_feature_names_out().tolist()
-    assert grow_vocabulary(pipeline, MORE, min_df=min_df).tolist() == expected
-    assert pipeline[0].get_feature_names_out().tolist() == known + expected
-    assert pipeline[-1].n_features_in_ == len(known) + len(expected)
-    assert pipeline[0].get_params() == vectorizer.get_params()
-
-
-def test_only_texts_that_can_be_counted_are_taken():
-    for pipeline, texts, error, message in [
-        (pipeline_of(), "the comet", TypeError, "texts='the comet' is invalid: must be an iterable of texts"),
-        (pipeline_of(), [], ValueError, "texts is invalid: must have at least one text"),
-        (pipeline_of(), None, TypeError, "texts=None is invalid: must be an iterable of texts"),
-        (pipeline_of(), [*MORE, np.nan], ValueError, "texts has nan at number 4, .* np.nan is an invalid"),
-        (pipeline_of(), ["moon", None], ValueError, "texts has None at number 1, which is invalid: must"),
-        (pipeline_of(CountVectorizer(max_features=2)), MORE, ValueError, "max_features=2 of the vectorizer"),
-        (pipeline_of(CountVectorizer(max_df=0.6)), ["comet"], ValueError, "min_df=1 is invalid: .* most 0.6"),
-        (pipeline_of(CountVectorizer(analyzer=list), [["a"]] * 9), [["a", 3]], TypeError, "returns 3"),
     ]:
-        before = states_of(pipeline)
-        with pytest.raises(error, match=message):
-            grow_vocabulary(pipeline, texts)
-        assert states_of(pipeline) == before
-    for min_df in (0, 1.5, -1, np.nan, "all", True):
-        with pytest.raises(ValueError, match="min_df"):
-            grow_vocabulary(pipeline_of(), MORE, min_df=min_df)
+        pipeline = pipeline_of(clone(vectorizer))
+        known = pipeline[0].get_feature_names_out().tolist()
+        assert grow_vocabulary(pipeline, MORE, min_df=min_df).tolist() == expected, vectorizer
+        assert pipeline[0].get_feature_names_out().tolist() == known + expected
+        assert pipeline[-1].n_features_in_ == len(known) + len(expected)
+        assert pipeline[0].get_params() == vectorizer.get_params()
 
 
-def test_only_a_vectorizer_and_its_model_grow():
-    vectorizer, model = pipeline_of()
-    wider = CountVectorizer().fit(TEXTS)
+def test_what_cannot_grow_is_refused_and_stays():
+    """Among texts that are none, steps of other pipelines, and models that cannot be trained."""
+    vectorizer, model = pipeline = pipeline_of()
+    wider, tfidf = CountVectorizer().fit(TEXTS), TfidfVectorizer().fit(TEXTS)
     other = copy.deepcopy(model).set_feature_names(["moon", "far", "near"])
     weights = TfidfTransformer().fit(vectorizer.transform(TEXTS))
-    tfidf = TfidfVectorizer().fit(TEXTS)
-    for steps, error, message in [
-        ([vectorizer, weights, model], TypeError, "and TfidfTransformer and OnlineEMLDA is invalid"),
-        ([tfidf, model], TypeError, "pipeline=TfidfVectorizer and OnlineEMLDA is invalid: must be a Pip"),
-        ([vectorizer, LatentDirichletAllocation()], TypeError, "CountVectorizer and a topic model"),
-        ([wider, model], ValueError, "the CountVectorizer has 6 and the OnlineEMLDA 3"),
-        ([vectorizer, other], ValueError, "vectorizer has 'far' in column 0, but the topics have 'moon'"),
-        ([vectorizer, clone(model)], NotFittedError, "not fitted yet"),
+    limited, rare = (
+        pipeline_of(CountVectorizer(**given)) for given in ({"max_features": 2}, {"max_df": 0.6})
+    )
+    strange = pipeline_of(CountVectorizer(analyzer=list), [["a"]] * 9)
+    late = make_pipeline(vectorizer, copy.deepcopy(model).set_params(n_jobs="all"))  # when it is found out
+    for grown, texts, error, message in [
+        (pipeline, "the comet", TypeError, "texts='the comet' is invalid: must be an iterable of texts"),
+        (pipeline, [], ValueError, "texts is invalid: must have at least one text"),
+        (pipeline, [*MORE, np.nan], ValueError, "texts has nan at number 4, .* np.nan is an invalid"),
+        (pipeline, ["moon", None], ValueError, "texts has None at number 1, which is invalid: must"),
+        (limited, MORE, ValueError, "max_features=2 of the vectorizer"),
+        (rare, ["comet"], ValueError, "min_df=1 is invalid: .* most 0.6"),
+        (strange, [["a", 3]], TypeError, "returns 3"),
+        (late, MORE, ValueError, "n_jobs"),
+        *(
+            (make_pipeline(*steps), MORE, error, message)
+            for steps, error, message in [
+                ([vectorizer, weights, model], TypeError, "and TfidfTransformer and OnlineEMLDA is invalid"),
+                ([tfidf, model], TypeError, "pipeline=TfidfVectorizer and OnlineEMLDA is .*: must be a Pip"),
+                ([vectorizer, LatentDirichletAllocation()], TypeError, "CountVectorizer and a topic model"),
+                ([wider, model], ValueError, "the CountVectorizer has 6 and the OnlineEMLDA 3"),
+                ([vectorizer, other], ValueError, "has 'far' in column 0, but the topics have 'moon'"),
+                ([vectorizer, clone(model)], NotFittedError, "not fitted yet"),
+            ]
+        ),
     ]:
-        pipeline = make_pipeline(*steps)
-        before = states_of(pipeline)
+        before = states_of(grown)
         with pytest.raises(error, match=message):
-            grow_vocabulary(pipeline, MORE)
-        assert states_of(pipeline) == before
-    with pytest.raises(NotFittedError, match="Vocabulary not fitted"):
-        grow_vocabulary(make_pipeline(CountVectorizer(), model), MORE)
+            grow_vocabulary(grown, texts)
+        assert states_of(grown) == before, message
     with pytest.raises(TypeError, match=r"pipeline=CountVectorizer is invalid: .* make_pipeline"):
         grow_vocabulary(vectorizer, MORE)
+    with pytest.raises(NotFittedError, match="Vocabulary not fitted"):
+        grow_vocabulary(make_pipeline(CountVectorizer(), model), MORE)
+    for min_df in (0, 1.5, -1, np.nan, "all", True):
+        with pytest.raises(ValueError, match="min_df"):
+            grow_vocabulary(pipeline, MORE, min_df=min_df)
+    before = states_of(pipeline)
+    with _concurrency._guard_of(model).training, pytest.raises(RuntimeError, match="is being trained"):
+        grow_vocabulary(pipeline, MORE)
+    assert states_of(pipeline) == before
 
 
 def test_ctrl_c_waits_until_both_have_grown(monkeypatch):
@@ -339,34 +317,10 @@ def test_ctrl_c_waits_until_both_have_grown(monkeypatch):
     assert model.transform(vectorizer.transform(MORE)).shape == (4, 2)
 
 
-def test_vectorizer_and_model_stay_the_same_if_the_model_cannot_grow():
-    pipeline = pipeline_of()
-    before = states_of(pipeline)
-    with _concurrency._guard_of(pipeline[-1]).training, pytest.raises(RuntimeError, match="is being trained"):
-        grow_vocabulary(pipeline, MORE)
-    pipeline[-1].n_jobs = "all"  # wrong, and found out late
-    with pytest.raises(ValueError, match="n_jobs"):
-        grow_vocabulary(pipeline, MORE)
-    pipeline[-1].n_jobs = None
-    assert states_of(pipeline) == before
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda pipeline: grow_vocabulary(pipeline, ["alpha"]),
-        lambda pipeline: pipeline[-1].add_features(1),
-        lambda pipeline: pipeline[-1].set_feature_names(["a", "b", "c"]),
-        lambda pipeline: pipeline[0].fit(["near and far, the moon and the sun"]),
-    ],
-    ids=["both grow", "model grows", "model has names", "vectorizer is fitted"],
-)
-@pytest.mark.parametrize("in_thread", [False, True])
-def test_words_that_change_while_texts_are_read(change, in_thread):
+def test_words_that_change_while_texts_are_read():
     """Otherwise two words would get the same column, or names would be lost."""
-    pipeline, states = pipeline_of(), []
 
-    def texts():
+    def texts(pipeline, change, in_thread):
         yield "beta"
         if in_thread:
             with ThreadPoolExecutor(1) as pool:
@@ -375,6 +329,14 @@ def test_words_that_change_while_texts_are_read(change, in_thread):
             change(pipeline)
         states.append(states_of(pipeline))
 
-    with pytest.raises(RuntimeError, match="words of the pipeline changed while texts was read, so nothing"):
-        grow_vocabulary(pipeline, texts())
-    assert [states_of(pipeline)] == states
+    for change in [
+        lambda pipeline: grow_vocabulary(pipeline, ["alpha"]),
+        lambda pipeline: pipeline[-1].add_features(1),
+        lambda pipeline: pipeline[-1].set_feature_names(["a", "b", "c"]),
+        lambda pipeline: pipeline[0].fit(["near and far, the moon and the sun"]),
+    ]:
+        for in_thread in (False, True):
+            pipeline, states = pipeline_of(), []
+            with pytest.raises(RuntimeError, match="words of the pipeline changed while texts was read, so"):
+                grow_vocabulary(pipeline, texts(pipeline, change, in_thread))
+            assert [states_of(pipeline)] == states
