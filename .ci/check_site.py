@@ -159,8 +159,14 @@ def target(path, address, site):
     file = path if not parts.path else path.parent / unquote(parts.path)
     if parts.path.startswith("/"):
         file = site / unquote(parts.path).lstrip("/")
+    return _page_at(file), unquote(parts.fragment)
+
+
+@functools.cache
+def _page_at(file):
+    """Each page has the same hundred links, and looking for a file is slow."""
     file = file.resolve()
-    return (file / "index.html" if file.is_dir() else file), unquote(parts.fragment)
+    return file / "index.html" if file.is_dir() else file
 
 
 def doubled_ids(page):

@@ -122,6 +122,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "min_reported_time": 3600,  # of the machine that builds: examples/README.rst says what to expect
     "write_computation_times": False,
+    "reset_modules": ("matplotlib", "seaborn", "gallery.load_docstrings_once"),
     "parallel": 2,
     "plot_gallery": "True",
 }

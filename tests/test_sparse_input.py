@@ -1,5 +1,6 @@
 """Sparse matrices whose arrays do not fit together: an error before anything trusts them."""
 
+import inspect
 import tracemalloc
 from copy import copy
 from functools import partial
@@ -9,9 +10,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from sktopic import inspection, metrics, model_selection
 from sktopic._documents._matrices import check_sparse_structure
 from sktopic._training._monitor import FitMonitor
-from sktopic.datasets import save_corpus
+from sktopic.datasets import make_bars, save_corpus
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
 from sktopic.metrics import document_completion, perplexity
 from sktopic.model_selection import topic_number_curve
@@ -194,6 +196,37 @@ def test_duplicates_are_added_up_beyond_the_range_of_their_type(kind, tmp_path):
             ]
         for function in functions:
             np.testing.assert_array_equal(function(X), function(expected), err_msg=f"{dtype} {function}")
+
+
+FUNCTIONS_OF_COUNTS = {
+    name: function
+    for module in (inspection, metrics, model_selection)
+    for name in module.__all__
+    if callable(function := getattr(module, name)) and "X" in inspect.signature(function).parameters
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS_OF_COUNTS)
+def test_functions_take_matrices_and_arrays(name):
+    pytest.importorskip("pandas")
+    function, counts = FUNCTIONS_OF_COUNTS[name], make_bars(30, random_state=0).data
+    model = OnlineEMLDA(3, random_state=0).fit(counts)
+    arguments = {
+        "arun_2010": {"proportions": model.transform(counts)},
+        "estimate_effect": {"covariates": ["a", "b"] * 15},
+        "topic_number_curve": {"n_components": [2, 3], "cv": 2},
+        "topics_over_time": {"dates": [f"20{year}-01-01" for year in range(10, 40)]},
+    }.get(name, {})
+    if "random_state" in inspect.signature(function).parameters:
+        arguments["random_state"] = 0
+    shown = {
+        "explore": lambda explorer: explorer.html,
+        "topic_number_curve": lambda curve: [(each.scores, each.coherences) for each in curve.models],
+    }.get(name, lambda result: result)
+    of_matrix, of_array = (
+        repr(shown(function(model, kind(counts), **arguments))) for kind in (sp.csr_matrix, sp.csr_array)
+    )
+    assert of_array == of_matrix
 
 
 def test_a_matrix_that_breaks_between_updates_is_refused(monkeypatch):

@@ -2,7 +2,10 @@
 
 import inspect
 import re
-from functools import cache
+from functools import cache, partial
+
+from jinja2 import BytecodeCache
+from numpydoc import docscrape_sphinx
 
 FIRST = ("fit", "partial_fit", "transform", "score", "save")
 GUIDE_PAGE = re.compile(r'guide\s+page\s+"([^"]+)"')
@@ -68,7 +71,27 @@ def add_methods(app, what, name, obj, options, lines):
     lines[place:place] = ["", *table, ""]
 
 
+class CompiledTemplates(BytecodeCache):
+    """Compiled templates by their name and source."""
+
+    def __init__(self):
+        self.code = {}
+
+    def load_bytecode(self, bucket):
+        bucket.code = self.code.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket):
+        self.code[bucket.key, bucket.checksum] = bucket.code
+
+
+def compile_templates_once():
+    """Keep compiled templates: numpydoc makes a new environment for each docstring."""
+    plain = docscrape_sphinx.SandboxedEnvironment
+    docscrape_sphinx.SandboxedEnvironment = partial(plain, bytecode_cache=CompiledTemplates())
+
+
 def setup(app):
+    compile_templates_once()
     app.connect("autodoc-skip-member", skip_inherited)
     app.connect("autodoc-process-docstring", link_guide_pages, priority=400)  # before numpydoc
     app.connect("autodoc-process-docstring", escape_fitted_names, priority=900)  # after numpydoc

@@ -4,6 +4,10 @@ A snippet is complete in itself, or goes on from those above it on the page that
 One that needs another library says so, as in ``:class: needs-gensim``: it is run where that is installed, one
 with ``needs-network`` nowhere, and names that do not exist are found everywhere. Files that a snippet writes
 are there for those after it on the page. Doctests of a page go on from its preamble too, one from the other.
+
+scikit-learn can return sparse matrices or sparse arrays. All snippets run with matrices, the default. Those
+that compute with the counts also run with arrays, after their preamble. The test suite passes both to
+estimators and functions.
 """
 
 import ast
@@ -105,6 +109,31 @@ def names_in(snippet):
     return read, bound
 
 
+def computes_with_counts(snippet):
+    """Whether the snippet does more with the counts X than pass them, or a slice of them, to a function.
+
+    Pages give the result of a vectorizer a name that starts with X, or call it counts.
+    """
+    tree = snippet.tree
+    parent = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)):
+            continue
+        if not re.fullmatch(r"X|X_\w+|counts", node.id):
+            continue
+        around = parent[node]
+        if isinstance(around, ast.Attribute) and around.attr == "shape":
+            continue
+        if isinstance(around, ast.Subscript) and isinstance(around.slice, ast.Slice):
+            around = parent[around]
+        if isinstance(around, ast.keyword):
+            around = parent[around]
+        # Functions of NumPy and SciPy compute with the counts.
+        if not isinstance(around, ast.Call) or re.match(r"(np|sp)\.", ast.unparse(around.func)):
+            return True
+    return False
+
+
 def check_names(snippet, known):
     """All names are known, and what is imported from sktopic exists and has the parameters it is given."""
     read, bound = names_in(snippet)
@@ -136,10 +165,18 @@ read_once = functools.cache(load_docstrings)
 
 @pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)], ids=lambda page: page.name)
 def test_snippets_run(page, reader, sparse_interface):  # noqa: F811
-    if sparse_interface == "sparray" and "Vectorizer" not in page.read_text(encoding="utf-8"):
-        pytest.skip("scikit-learn returns no matrix on this page")
+    found = snippets(page)
+    if sparse_interface == "sparray":
+        computing = [number for number, snippet in enumerate(found) if computes_with_counts(snippet)]
+        if not computing or "Vectorizer" not in page.read_text(encoding="utf-8"):
+            pytest.skip("no snippet of this page computes with counts from scikit-learn")
+        found = [
+            snippet
+            for number, snippet in enumerate(found[: computing[-1] + 1])
+            if number in computing or "preamble" in snippet.classes
+        ]
     preamble, known = {}, set()
-    for snippet in snippets(page):
+    for snippet in found:
         check_names(snippet, known)
         if "preamble" in snippet.classes:
             known |= names_in(snippet)[1]
@@ -148,6 +185,8 @@ def test_snippets_run(page, reader, sparse_interface):  # noqa: F811
         with warnings.catch_warnings():
             warnings.simplefilter("ignore" if snippet.needs else "error")
             snippet.run(preamble if "preamble" in snippet.classes else copy_of(preamble))
+    if sparse_interface == "sparray":
+        return
     failures, _ = doctest.testfile(str(page), module_relative=False, globs=copy_of(preamble))
     assert not failures
 
@@ -159,6 +198,24 @@ def test_every_snippet_is_found(page):
     if page.suffix == ".md":
         content = re.sub(r"^ {4}.*", "", content, flags=re.M)  # shown, and no code of the page
     assert len(snippets(page)) == len(ANY_FORM.findall(content))
+
+
+@pytest.mark.parametrize(
+    ("text", "computes"),
+    [
+        ("lda.fit(X)\nlda.score(X[1::2], n=1)\nplot(X=X)\nprint(X.shape[1])\nX = f()", False),
+        ("X.sum()", True),
+        ("X_test[::2].sum(axis=1)", True),
+        ("lda.transform(X[0])", True),
+        ("lda.fit(2 * X)", True),
+        ("np.asarray(counts)", True),
+        ("for row in X: print(row)", True),
+        ("y = X", True),
+    ],
+)
+def test_snippets_that_compute_with_counts_are_found(text, computes):
+    snippet = Snippet(page=ROOT / "page.rst", first_line=0, text=text, classes=[])
+    assert computes_with_counts(snippet) == computes
 
 
 def test_recipes_are_short():

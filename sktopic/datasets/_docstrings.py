@@ -46,6 +46,7 @@ _SECTIONS = {
     "see also": "see_also",
 }
 
+_UNDERLINING = frozenset("-=~^*+#\"'`")
 _UNDERLINE = re.compile(r"\s*([-=~^*+#\"'`])\1{2,}\s*")
 _RUBRIC = re.compile(r"\s*\.\. rubric::\s*(.*)")
 _FOOTNOTE = re.compile(r"\s*\.\. \[")
@@ -246,13 +247,14 @@ def _strip(text, remove):
     lines = [line.rstrip() for line in text.splitlines()]
     if "headers" in remove:
         lines = _without_signature(lines)
+    underlines = [_is_underline(line) for line in lines]
     kept = []
     dropping = in_doctest = False
     footnote_indent = None
     position = 0
     while position < len(lines):
         line = lines[position]
-        title, length = _title(lines, position)
+        title, length = _title(lines, underlines, position)
         if title is not None:
             dropping = _SECTIONS.get(title.lower()) in remove
             in_doctest, footnote_indent = False, None
@@ -276,17 +278,23 @@ def _strip(text, remove):
     return "\n".join(kept).strip("\n")
 
 
-def _title(lines, position):
+def _is_underline(line):
+    """Return whether a line without trailing blanks underlines, or overlines, a title."""
+    # Most lines end in something else: look before matching.
+    return bool(line) and line[-1] in _UNDERLINING and _UNDERLINE.fullmatch(line) is not None
+
+
+def _title(lines, underlines, position):
     """Return the section title at `position` and its number of lines, or (None, 0)."""
-    rubric = _RUBRIC.fullmatch(lines[position])
+    line = lines[position]
+    rubric = _RUBRIC.fullmatch(line) if "rubric" in line else None
     if rubric:
         return rubric.group(1), 1
-    following = lines[position + 1 : position + 3]
-    if len(following) == 2 and _UNDERLINE.fullmatch(lines[position]) and _UNDERLINE.fullmatch(following[1]):
-        return following[0].strip(), 3
-    is_text = lines[position].strip() and not _UNDERLINE.fullmatch(lines[position])
-    if is_text and following and _UNDERLINE.fullmatch(following[0]):
-        return lines[position].strip(), 2
+    if underlines[position]:
+        if position + 2 < len(lines) and underlines[position + 2]:
+            return lines[position + 1].strip(), 3
+    elif line and position + 1 < len(lines) and underlines[position + 1]:
+        return line.strip(), 2
     return None, 0
 
 
