@@ -60,31 +60,42 @@ def tokens_of(shards):
 
 @pytest.mark.parametrize("n_shards", [1, 3, 100])
 def test_counts_are_those_of_the_assignments(kept, monkeypatch, n_shards):
-    """After every sweep: whole, of the words and topics of the tokens, and in the documents' lists."""
+    """After every sweep: of the words and topics of the tokens, beside earlier ones, and in documents' lists.
+
+    Beside means of draws, which are no whole numbers, sweeps round sums; at the end tokens are added once.
+    """
+    before = np.zeros((4, 25))
 
     def check(state, call):
         document, word, topic = tokens_of(call.shards)
-        counts = np.zeros((25, 4))
-        np.add.at(counts, (word, topic), 1)
-        assert_array_equal(state.words.store, counts)
-        assert_array_equal(state.words.totals, counts.sum(axis=0))
-        listed, first = np.zeros((60, 4)), 0
+        counts = np.zeros((4, 25))
+        np.add.at(counts, (topic, word), 1)
+        assert state.words.store.min() >= 0
+        assert_allclose(state.words.store.T, before + counts, rtol=1e-12, atol=1e-12)
+        assert_allclose(state.words.totals, state.words.store.sum(axis=0), rtol=1e-12)
+        n_documents = sum(len(shard.lengths) for shard in call.shards)
+        listed, in_documents, first = np.zeros((n_documents, 4)), np.zeros((n_documents, 4)), 0
         for shard in call.shards:
             assert isinstance(shard.topics, kept) or not len(shard.words)
             where, which, weight = shard.topics.used()
             assert np.all(weight > 0)
             listed[first + where, which] = weight
             first += len(shard.lengths)
-        in_documents = np.zeros((60, 4))
         np.add.at(in_documents, (document, topic), 1)
         assert_array_equal(listed, in_documents)
-        return counts.T
+        return counts
 
     seen = watched_sweeps(monkeypatch, CollapsedLDA, check)
     model = make_model(n_shards=n_shards).fit(X)
     assert len(seen) == 20
     assert_array_equal(model.topic_word_counts_, seen[-1])
     assert_array_equal(model.topic_word_counts_.sum(axis=0), X.sum(axis=0))
+    model.set_params(n_draws=3, thinning=2).fit(X)
+    before = model.topic_word_counts_
+    assert np.any(before != before.round())
+    model.set_params(n_draws=1).partial_fit(MORE)
+    assert_array_equal(model.topic_word_counts_, before + seen[-1])
+    assert_allclose(model._state.words.totals, model._state.words.store.sum(axis=0), rtol=1e-14)
 
 
 @pytest.mark.usefixtures("kept")
@@ -108,29 +119,6 @@ def test_kept_draws_are_averaged(n_draws, interval, kept):
     added = model.partial_fit(MORE).topic_word_counts_ - before
     assert added.min() > -1e-9
     assert_allclose(added.sum(axis=0), MORE.sum(axis=0), rtol=1e-9)
-
-
-@pytest.mark.usefixtures("kept")
-@pytest.mark.parametrize("n_shards", [1, 2])
-def test_tokens_beside_means_of_draws_round_nothing_in_the_end(monkeypatch, n_shards):
-    """Sweeps round sums with counts that are no whole numbers; at the end of a call they are added once."""
-    model = make_model(n_shards=n_shards, n_draws=3).fit(X)
-    before = model.topic_word_counts_
-    assert np.any(before != before.round())
-
-    def counted(state, call):
-        _, word, topic = tokens_of(call.shards)
-        counts = np.zeros_like(before)
-        np.add.at(counts, (topic, word), 1)
-        assert state.words.store.min() >= 0
-        assert_allclose(state.words.store.T, before + counts, rtol=1e-12, atol=1e-12)
-        assert_allclose(state.words.totals, state.words.store.sum(axis=0), rtol=1e-12)
-        return counts
-
-    seen = watched_sweeps(monkeypatch, CollapsedLDA, counted)
-    model.set_params(n_draws=1, max_iter=50).partial_fit(MORE)
-    assert_array_equal(model.topic_word_counts_, before + seen[-1])
-    assert_allclose(model._state.words.totals, model._state.words.store.sum(axis=0), rtol=1e-14)
 
 
 @pytest.mark.parametrize("most", [2.0**39 - 1, 1e12 / 3])
@@ -226,12 +214,6 @@ def test_log_likelihood_is_with_the_priors_learned_so_far(monkeypatch):
     model.set_params(doc_topic_prior=0.9, topic_word_prior=0.5).partial_fit(MORE)
     assert_array_equal(model.doc_topic_prior_, np.full(4, 0.9))
     assert_allclose(model.components_, smoothed(model.topic_word_counts_, 0.5), rtol=1e-12)
-
-
-# Odd corpora (others: see test_bad_input.py)
-
-
-# Interrupts (in the midst of sweeps: see test_interrupt.py) and callbacks
 
 
 @pytest.mark.slow
