@@ -44,14 +44,8 @@ def elbo(X, phi, theta, lam, beta, alpha, gamma, eta, scale):
     return scale * documents + topic_terms(lam, eta).sum() + sticks_term(beta, gamma)
 
 
-def gradient_fixed(theta, beta, alpha, scale):
-    """Of the documents' part in beta, theta being what it is."""
-    gradient = log_proportions(theta).sum(axis=0) - len(theta) * digamma(alpha * beta)
-    return scale * alpha * gradient
-
-
 def gradient_profile(tokens, beta, alpha, scale):
-    """The same with theta = alpha beta + tokens; the rest gets none."""
+    """Of the documents' part in beta, with theta = alpha beta + tokens; the rest gets none."""
     gains = digamma(alpha * beta[:-1] + tokens) - digamma(alpha * beta[:-1])
     return np.append(scale * alpha * gains.sum(axis=0), 0.0)
 
