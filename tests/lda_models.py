@@ -61,17 +61,22 @@ def mean_logs(parameters):
     return digamma(parameters) - digamma(parameters.sum(axis=-1, keepdims=True))
 
 
+def watched(monkeypatch, owner, name, look):
+    """The list of look(result, *arguments) of every call of a function or method, filled as it is called."""
+    seen, original = [], getattr(owner, name)
+
+    def function(*arguments, **named):
+        result = original(*arguments, **named)
+        seen.append(look(result, *arguments))
+        return result
+
+    monkeypatch.setattr(owner, name, function)
+    return seen
+
+
 def watched_sweeps(monkeypatch, method, look):
     """The list of look(state, call) after every sweep of a sampler's method, filled as a model samples."""
-    seen, original = [], method.swept
-
-    def swept(self, state, call, workers):
-        state = original(self, state, call, workers)
-        seen.append(look(state, call))
-        return state
-
-    monkeypatch.setattr(method, "swept", swept)
-    return seen
+    return watched(monkeypatch, method, "swept", lambda state, self, before, call, workers: look(state, call))
 
 
 class Recorder:
