@@ -436,33 +436,33 @@ def test_no_topic_moves_on_the_word_of_a_single_document():
     assert set(model.move_history_["n_samples"]) == {2 * 20}
 
 
-def test_larger_part_of_a_split_keeps_its_identity_and_both_are_new(monkeypatch):
+def test_larger_part_of_a_split_keeps_its_identity_and_both_are_new():
     """Earlier trials of a topic do not count for its parts, and it waits for merges as a new one."""
-    sizes = []
-    original = BatchMoves.split
-
-    def split(self, state, splits, counts):
-        state.trials["splits"] = state.trials["merges"] = 3
-        parts = [(s.topics[0], s.proposal.first.column.sum(), s.proposal.second.column.sum()) for s in splits]
-        after, tokens, made = original(self, state, splits, counts)
-        changed, t = [k for k, *_ in parts], state.n_topic_updates
-        for i, (k, first, second) in enumerate(parts):
-            new = state.n_topics + i
-            assert after.ids[k if first >= second else new] == state.ids[k]
-            sizes.append(first >= second)
-        both = [*changed, *range(state.n_topics, state.n_topics + len(parts))]
-        tokens_of_parts = np.concatenate(list(zip(*parts))[1:])
-        assert_allclose(after.tokens[both], tokens_of_parts, rtol=1e-8)
-        assert after.tokens.sum() == pytest.approx(state.tokens.sum(), rel=1e-12)
-        assert not after.trials[both].view("i8").any() and np.all(after.births[both] == t)
-        others = np.delete(np.arange(state.n_topics), changed)
-        assert_array_equal(after.trials[others], state.trials[others])
-        assert_array_equal(after.births[others], state.births[others])
-        return after, tokens, made
-
-    monkeypatch.setattr(BatchMoves, "split", split)
-    make_model(2, learning_method="batch", max_iter=12).fit(make_bars(150, random_state=0).data)
-    assert len(set(sizes)) == 2
+    model = make_model(4, split_merge=False).fit(X)
+    state, topics = model._state, batch_topics(model, scale=1.0)
+    state.trials["splits"] = state.trials["merges"] = 3
+    splits = []
+    for k, larger in ((2, "first"), (0, "second")):
+        parts = divide(topics, k, state.weights[k], column_of(state, k), 0.0, 7)
+        smaller, largest = sorted([parts.first, parts.second], key=lambda part: part.column.sum())
+        named = {"first": smaller, "second": smaller, larger: largest}
+        splits.append(Move(kind="split", topics=(k,), gain=1.5, proposal=replace(parts, **named)))
+    with Workers(1) as workers:
+        moves = BatchMoves(model._method().inference, 1.0, 2.0, 0, workers)
+        after, tokens, made = moves.split(state, splits, topics.counts)
+    old, new = state.ids.tolist(), [state.next_id, state.next_id + 1]
+    assert made == [("split", old[2], new[0], 1.5), ("split", old[0], new[1], 1.5)]
+    assert after.ids.tolist() == [new[1], old[1], old[2], old[3], new[0], old[0]]
+    assert after.next_id == state.next_id + 2
+    for i, k in ((0, 2), (1, 0)):
+        parts = splits[i].proposal.first, splits[i].proposal.second
+        assert_allclose(after.tokens[[k, 4 + i]], [part.column.sum() for part in parts], rtol=1e-8)
+        assert_allclose(after.weights[[k, 4 + i]], [part.weight for part in parts])
+        assert_array_equal(tokens[:, [k, 4 + i]].T, [part.documents for part in parts])
+    assert not after.trials[[0, 2, 4, 5]].view("i8").any()
+    assert_array_equal(after.births[[0, 2, 4, 5]], state.n_topic_updates)
+    for part in ("trials", "births", "weights", "tokens"):
+        assert_array_equal(getattr(after, part)[[1, 3]], getattr(state, part)[[1, 3]])
 
 
 @pytest.mark.slow

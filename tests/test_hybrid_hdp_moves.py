@@ -29,6 +29,8 @@ from sktopic.hdp._window_moves import Division, Judge, WindowMoves
 
 from .conftest import all_attributes, assert_same, assert_same_state, set_attribute, state
 from .lda_models import Recorder, batch_of, smoothed, watched
+from .lda_models import X as DOCUMENTS
+from .test_collapsed_gibbs_hdp import log_joint_by_seating
 
 
 @cache
@@ -308,26 +310,18 @@ def pair_probabilities(counts, tables):
     return {pair: p / total for pair, p in found.items() if p > 0.0}
 
 
-def test_the_joint_probability_of_a_chain_is_that_of_its_conditionals():
-    chain, found = CorpusChain(SMALL), Counter()
-    start = chain.documents.clump_indptr[2]
-    states = [(i, j, m) for i in range(3) for j in range(4) for m in (1, 2)[: 1 + (i == j)]]
-    for first, second, n_tables in states:
-        if second == 3 and first < 2:  # a new topic has the first free number
-            continue
-        chain.z[:] = [0, 0, 0, 1, 1, 1, 1, 1, first, second]
-        chain.seat(np.full(4, 1e-9), 0)  # one table for each topic of a document
-        own = chain.lists.entries[start : start + chain.lists.n_entries[2]]
-        chain.tables[own["topic"]] += n_tables - 1
-        own["tables"] = n_tables
-        log_p = chain.log_joint(chain.counts(3, 4), SETTINGS)
-        found[first, min(second, 2), first == second] += np.exp(log_p)
-    others = np.array([[3.0, 0.0], [0.0, 2.0], [0.0, 3.0]])  # one table in each document
-    expected = pair_probabilities(others, np.array([1.0, 2.0]))
-    total = sum(found.values())
-    assert found.keys() == expected.keys()
-    for pair, p in expected.items():
-        assert found[pair] / total == pytest.approx(p, rel=1e-10)
+def test_the_joint_probability_of_a_chain_is_that_of_its_seating():
+    chain, rng = CorpusChain(DOCUMENTS[:12]), np.random.default_rng(0)
+    chain.z[:] = rng.integers(0, 4, len(chain.z))
+    chain.seat(np.full(5, 0.5), 0)
+    places = [slice(a, a + n) for a, n in zip(chain.documents.clump_indptr, chain.lists.n_entries)]
+    entries = [chain.lists.entries[each] for each in places]
+    seated = {(d, entry["topic"]): entry["tables"] for d, each in enumerate(entries) for entry in each}
+    assert chain.tables.sum() == sum(seated.values()) > len(seated)
+    document, word = np.repeat(np.arange(12), chain.lengths()), chain.window().word
+    expected = log_joint_by_seating(document, word, chain.z, seated, ETA, B0, B1, 25)
+    found = chain.log_joint(chain.counts(25, 5), SETTINGS._replace(n_features=25))
+    assert found == pytest.approx(expected, rel=1e-10)
 
 
 def test_streams_give_the_same_as_fit_and_batch_mates_do_not_matter(tmp_path):

@@ -48,6 +48,7 @@ def test_updates_are_those_in_print(monkeypatch):
     seen = watched(monkeypatch, TruncationFree, "infer", lambda counts, _, state, batch, *__: (counts, batch))
     model = make_model(topic_concentration=50.0, total_samples=60).partial_fit(sp.csr_array((2, 25)))
     lam, a, b, n_tokens = np.zeros((0, 25)), np.zeros(0), np.zeros(0), 0.0
+    ids, n_births = np.zeros(0, dtype=int), 0
     for t in range(9):
         state = model.partial_fit(X[20 * (t % 3) :][:20])._state
         counts, batch = seen[-1]
@@ -55,15 +56,18 @@ def test_updates_are_those_in_print(monkeypatch):
         tokens[:, batch.words] = counts.counts.T / 3
         rho = 1.0 if t == 0 else model._method().steps(state.n_topic_updates)
         lam, a, b = reference.update(lam, a, b, tokens, counts.tables, rho, 60 / 20, 0.05, 50.0)
-        kept = (lam - 0.05).sum(axis=1) >= 1.0
-        lam, a, b, n_tokens = lam[kept], a[kept], b[kept], n_tokens + tokens.sum()
+        ids = np.append(ids, n_births + np.arange(len(a) - len(ids)))
+        n_births, kept = max(ids) + 1, (lam - 0.05).sum(axis=1) >= 1.0
+        lam, a, b, ids, n_tokens = lam[kept], a[kept], b[kept], ids[kept], n_tokens + tokens.sum()
         weights = reference.mean_weights(a, b)
+        assert_array_equal(model.topic_ids_, ids)
         assert_allclose(model.topic_word_posterior_, lam, rtol=1e-10)
         assert_allclose(model.components_, smoothed(lam, 0.0), rtol=1e-10)
         assert_allclose(state.sticks, [a, b], rtol=1e-12)
         assert_allclose(model.topic_weights_, weights, rtol=1e-12)
         assert_allclose(model.doc_topic_prior_, 5.0 * weights, rtol=1e-12)
     assert len({len(counts.tables) for counts, _ in seen}) > 2
+    assert n_births > len(ids)
     assert 0.9 < n_tokens / (3 * X.sum()) <= 1.0  # but for topics that end with their batch
 
 
@@ -161,16 +165,3 @@ def test_a_batch_weighs_its_tables_against_those_of_as_many_documents(monkeypatc
         tables = seen[-1] * 20 / total
         model.partial_fit(X[20:40])
         assert_allclose(given[-1], best_sticks(tables, 3.0), rtol=1e-6)
-
-
-def test_topics_are_born_and_keep_their_identity():
-    bars, ids = make_bars(400, random_state=0).data, []
-    model = make_model(n_components=2, topic_concentration=20.0)
-    for first in range(0, 400, 40):
-        model.partial_fit(bars[first : first + 40])
-        ids.append(model.topic_ids_)
-        assert np.all(np.diff(model.topic_ids_) > 0)
-        assert model.topic_weights_.sum() < 1
-    assert model.components_.shape == (len(ids[-1]), 25)
-    assert len(ids[-1]) > 2
-    assert len(set(np.concatenate(ids)) - set(ids[-1])) > 0  # some have gone
