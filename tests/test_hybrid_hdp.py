@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma
 
 from sktopic import load
-from sktopic._inference import DenseCounts, GibbsStep
+from sktopic._inference import DenseCounts
 from sktopic._topics._word_count_views import expected_counts
 from sktopic.hdp import HybridHDP
 from sktopic.hdp._hybrid_topics import HybridTopics
@@ -36,33 +36,14 @@ def make_model(n_components=6, **params):
 
 
 def watched_steps(monkeypatch):
-    """The list of what each document step is given and finds: counts, tables and lengths."""
-    seen = []
-    infer, assigned = HybridTopics.infer, []
-    call = GibbsStep.__call__
+    """The list of the counts before each document step, what it finds, that of words, and lengths."""
 
-    def sweep(self, batch, topics, prior, keys, workers, with_prior_statistics=False, assignments=None):
-        assignments = np.full(batch.n_clumps, -1, dtype=np.int32)
-        assigned.append(assignments)
-        return call(self, batch, topics, prior, keys, workers, with_prior_statistics, assignments)
-
-    def step(self, state, batch, keys, update, workers):
-        n_topics = self.n_components
-        start = expected_counts(state.words, 1.0)
-        found = infer(self, state, batch, keys, update, workers)
-        dense = DenseCounts(state.words.n_features, n_topics, True)
+    def look(found, method, state, batch, keys, update, workers):
+        dense = DenseCounts(state.words.n_features, method.n_components, True)
         dense.include(found, batch.words, workers)
-        tokens = np.zeros((batch.n_documents, n_topics))
-        if assigned:  # of the one sweep that is kept
-            document = np.repeat(np.arange(batch.n_documents), np.diff(batch.clump_indptr))
-            np.add.at(tokens, (document, assigned.pop()), 1)
-        tables = getattr(found, "tables", None)
-        seen.append((start, dense.counts, tokens, tables, batch.lengths))
-        return found
+        return expected_counts(state.words, 1.0), found, dense.counts, batch.lengths
 
-    monkeypatch.setattr(HybridTopics, "infer", step)
-    monkeypatch.setattr(GibbsStep, "__call__", sweep)
-    return seen
+    return watched(monkeypatch, HybridTopics, "infer", look)
 
 
 def root_weights(tables, b0, root_weight, reuse_topics):
@@ -98,7 +79,7 @@ def test_updates_are_those_by_hand(monkeypatch, sampler, options):
         seen.clear()
         for t in range(3):
             model.partial_fit(SMALL[20 * t : 20 * t + 20])
-            start, counts, tokens, drawn, lengths = seen[t]
+            start, found, counts, lengths = seen[t]
             if t == 0:  # the start weighs what a document does
                 statistics = start / start.sum() * lengths.mean()
             rho = (1 + t + 1) ** -0.65
@@ -107,8 +88,11 @@ def test_updates_are_those_by_hand(monkeypatch, sampler, options):
             if t > 0:  # the very first batch reads random topics
                 weights = root_weights(total * tables, b0, root_weight, reuse_topics)
                 alpha = b1 * weights
-                expected = (alpha * (digamma(alpha + tokens) - digamma(alpha))).sum(axis=0)
-                batch = (expected if sampler == "collapsed" else drawn) / 20
+                if sampler == "collapsed":  # expected tables, given the prior
+                    assert_allclose(found.prior, alpha, rtol=1e-5)
+                    batch = found.prior_statistics().topic_gains / 20
+                else:
+                    batch = found.tables / 20
                 gain = weights.sum() * (digamma(alpha.sum() + lengths) - digamma(alpha.sum())).mean()
                 if t == 1:
                     tables, growth = tables / tables.sum() * batch.sum(), gain

@@ -23,14 +23,15 @@ from sktopic.hdp import HybridHDP, _kept_topics
 from sktopic.hdp._corpus_chain import CorpusChain
 from sktopic.hdp._hybrid_topics import divided_columns
 from sktopic.hdp._restaurants import SAMPLERS
-from sktopic.hdp._split_merge_topics import MOVE_WORK, SplitMergeTopics
+from sktopic.hdp._split_merge_topics import MOVE_WORK
 from sktopic.hdp._window import TopicTokens, Window
 from sktopic.hdp._window_moves import Division, Judge, WindowMoves
 
-from .conftest import all_attributes, assert_same, assert_same_state, set_attribute, state
+from .conftest import assert_same, assert_same_state, set_attribute, state
 from .lda_models import Recorder, batch_of, smoothed, watched
 from .lda_models import X as DOCUMENTS
 from .test_collapsed_gibbs_hdp import log_joint_by_seating
+from .test_interrupt import interrupted
 
 
 @cache
@@ -131,24 +132,23 @@ def test_training_is_online_after_a_first_pass_that_a_callback_ends(monkeypatch)
 @pytest.mark.slow
 def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
     n_looks, X = [], bars().data[:300]
+    word = np.repeat(X.indices, X.data.astype(int))
 
     def look(state, chain):
         n = len(chain.tables)
-        counts = np.zeros((X.shape[1], n))
-        word = np.repeat(X.indices, X.data.astype(int))
+        counts, tables = np.zeros((X.shape[1], n)), np.zeros(n)
         np.add.at(counts, (word, chain.z), 1.0)
         assert_array_equal(state.words.store, counts)
         assert_array_equal(state.words.totals, counts.sum(axis=0))
         assert_allclose(state.root.tables * 300, chain.tables, rtol=1e-12)
-        lists = [range(a, a + k) for a, k in zip(chain.documents.clump_indptr, chain.lists.n_entries)]
-        for document, places in enumerate(lists):
-            own = chain.z[slice(*chain.documents.clump_indptr[document : document + 2])]
-            entries = chain.lists.entries[places]
-            assert dict(zip(entries["topic"], entries["clumps"])) == dict(
-                zip(*np.unique(own, return_counts=True))
-            )
-        entries = chain.lists.entries[[place for places in lists for place in places]]
-        assert_array_equal(np.bincount(entries["topic"], entries["tables"], n), chain.tables)
+        in_documents = np.zeros((2, 300, n))
+        np.add.at(in_documents[0], (np.arange(300).repeat(60), chain.z), 1)
+        for d, (first, n_entries) in enumerate(zip(chain.documents.clump_indptr, chain.lists.n_entries)):
+            entries = chain.lists.entries[first : first + n_entries]
+            in_documents[1, d, entries["topic"]] = entries["clumps"]
+            tables += np.bincount(entries["topic"], entries["tables"], n)
+        assert_array_equal(in_documents[0], in_documents[1])
+        assert_array_equal(tables, chain.tables)
         history = state.move_history
         if n_looks and len(history) > n_looks[-1]:
             changes = np.where(history["kind"] == "split", 1, -1)[n_looks[-1] + 1 :]
@@ -165,48 +165,27 @@ def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
 @pytest.mark.slow
 def test_an_update_that_moves_topics_is_undone(monkeypatch):
     """It is long, so Ctrl-C does not wait; training goes on as if it had not begun."""
-    n_updates, moved = [], SplitMergeTopics._moved
-
-    def interrupted(self, state, update):
-        n_updates.append(update.number)
-        if len(n_updates) == 2:
-            raise KeyboardInterrupt
-        return moved(self, state, update)
-
-    monkeypatch.setattr(SplitMergeTopics, "_moved", interrupted)
     monkeypatch.setattr(_minibatches, "LONG_WORK", 250 * MOVE_WORK)
-    model, X = make_model(batch_size=50, total_samples=900), bars().data[:800]
-    with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(X)
-    monkeypatch.undo()
-    expected = make_model(batch_size=50, total_samples=900).partial_fit(X)
-    model.partial_fit(X[50 * n_updates[1] :])
+    expected, model = (make_model(batch_size=50, total_samples=900) for _ in range(2))
+    X, place = bars().data[:800], "sktopic.hdp._split_merge_topics:SplitMergeTopics._moved"
+    interrupted(monkeypatch, place, lambda: model.partial_fit(X), call=2)
+    assert model.n_batch_iter_ == 15  # of 16
+    model.partial_fit(X[50 * model.n_batch_iter_ :])
+    expected.partial_fit(X)
     assert_array_equal(model.components_, expected.components_)
     assert_same(model.move_history_, expected.move_history_)
 
 
 def test_a_visit_that_is_stopped_is_undone(monkeypatch):
     """Where the global step is long, that is: Ctrl-C waits for a short one."""
-    model, states, visit, taken = make_model(30, max_iter=8), [], CorpusChain.visit, CorpusChain.take
-
-    def visiting(self, *given, **named):
-        states.append({name: np.copy(value) for name, value in all_attributes(model).items()})
-        return visit(self, *given, **named)
-
-    def take(self, visit):
-        if len(states) == 6:  # which has brought no new topics: words change in place
-            raise KeyboardInterrupt
-        taken(self, visit)
-
-    monkeypatch.setattr(CorpusChain, "visit", visiting)
+    model, X = make_model(30, max_iter=8), bars().data[:200]
+    states = watched(monkeypatch, CorpusChain, "visit", lambda *_: state(model))
     monkeypatch.setattr(_kept_topics, "LONG_WORK", 0)
-    monkeypatch.setattr(CorpusChain, "take", take)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(bars().data[:200])
-    assert all_attributes(model).keys() == states[-1].keys()
-    for name, value in states[-1].items():
-        assert np.asarray(all_attributes(model)[name]).tobytes() == value.tobytes(), name
-    assert model.transform(bars().data[:200]).shape == (200, model.n_components_)
+    # The sixth visit brings no new topics: words change in place.
+    interrupted(monkeypatch, "sktopic.hdp._corpus_chain:CorpusChain.take", lambda: model.fit(X), call=6)
+    assert len(states) == 6
+    assert_same_state(state(model), states[-1])
+    assert model.transform(X).shape == (200, model.n_components_)
 
 
 def test_what_fit_ends_with_fits_together():
