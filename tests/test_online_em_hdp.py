@@ -1,20 +1,19 @@
 """Online EM for the HDP: its updates, the law of a new topic, and births."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma
 
 from sktopic._kernels._groups import CountsTarget
 from sktopic._kernels.random._rng import combine_keys, position_keys, uniforms
+from sktopic._kernels.topics._dirichlet import fit_dirichlet
 from sktopic._runtime._parallel import Workers
-from sktopic._topics._prior import PRIOR_INERTIA
-from sktopic._topics._word_counts import N_PARTS, WordCounts, no_average
+from sktopic._topics._prior import MAX_ITER, PRIOR_INERTIA, TOL
+from sktopic._topics._word_counts import N_PARTS, no_average
 from sktopic.hdp import OnlineEMHDP, _online_em_method
-from sktopic.hdp._online_em_method import GrowingOnlineEM, GrowingPrior
+from sktopic.hdp._online_em_method import GrowingOnlineEM
 from tests.reference import online_em_hdp as reference
 
 from .conftest import next_update
@@ -80,70 +79,46 @@ def birth_key(state):
     return combine_keys(state.seed, _online_em_method.BIRTH_KEY, state.n_updates)
 
 
-# Updates
-
-
-def test_statistics_and_proportions_move_as_printed(monkeypatch):
-    """Documents of words that one topic has: their topics are certain, and expectations known."""
-    model = make_model(topic_word_prior=0.0, doc_concentration=1000.0).partial_fit(X)
-    n_words = 24
-    store = np.zeros((25, 4))
-    store[np.arange(n_words), np.arange(n_words) % 3] = 1.0
-    alpha = np.array([3.0, 2.0, 3.0])
-    old = digamma(alpha) - digamma(alpha.sum())
-    words = replace(WordCounts.of(store), scale=20.0 / store.sum())
-    changed = replace(model._state, words=words, ids=np.arange(4), proportions=GrowingPrior(alpha, old))
-    model._state = model._method().reported(changed)
-    before = store * words.scale
-    monkeypatch.setattr(_online_em_method, "TOL", 1e-12)
-    monkeypatch.setattr(_online_em_method, "MAX_ITER", 1000)
-    # No topic to come: nothing is drawn to it.
-    monkeypatch.setattr(GrowingPrior, "left", lambda self, concentration: 0.0)
-    dense = np.zeros((30, 25))
-    dense[:, :n_words] = np.random.default_rng(0).integers(0, 3, (30, n_words))
-    t = model._state.n_topic_updates + 1
-    model.partial_fit(dense)
-    n = np.zeros((30, 3))
-    for w in range(n_words):
-        n[:, w % 3] += dense[:, w]
-    hat = np.zeros((25, 3))
-    hat[np.arange(n_words), np.arange(n_words) % 3] = dense[:, :n_words].sum(axis=0) / 30
-    rho = model._method().steps(t)
-    expected = (1 - rho) * before[:, :3] + rho * hat
-    words, found = model._state.words, model._state.proportions
-    assert_allclose(words.store[:, :3] * words.scale, expected, rtol=1e-5, atol=1e-12)
-    rho = model._method().steps(PRIOR_INERTIA + t - 1)
-    averages = (1 - rho) * old + rho * reference.log_proportions(n, alpha)
-    assert_allclose(found.log_theta, averages, rtol=1e-6)
-    fitted = digamma(found.alpha) - digamma(found.alpha.sum())
-    assert_allclose(fitted, averages, rtol=1e-6)
-
-
-# Births
+# Updates and births
 
 
 @pytest.mark.parametrize(
     ("max_births", "gamma", "tokens"),
     [(0, 5.0, 0.0), (1, 0.5, 0.0), (1, 5.0, 1.0), (4, 5.0, 0.0), (None, 0.5, 1.0), (None, 5.0, 0.0)],
 )
-def test_a_topic_is_born_when_tokens_are_drawn_to_it(monkeypatch, gamma, max_births, tokens):
+def test_topics_move_as_printed_and_are_born_when_tokens_are_drawn_to_them(
+    monkeypatch, gamma, max_births, tokens
+):
     settings = {"topic_concentration": gamma, "max_births": max_births, "min_birth_tokens": tokens}
     model, born = make_model(**settings).partial_fit(sp.csr_array((1, 25))), []
     seen = watched(monkeypatch, GrowingOnlineEM, "infer", lambda counts, *_: counts)
     for i in list(range(0, 60, 3)) * 2:
-        key, n = birth_key(model._state), len(alpha_of(model))
-        model.partial_fit(X[i : i + 3])
-        state, alpha, drawn = model._state, alpha_of(model), seen[-1].drawn_topics()
-        added = tokens_of(seen[-1], seen[-1].batch.words)
-        left = max(state.doc_concentration - alpha[:n].sum(), 0.0)
+        key, n, prior = birth_key(model._state), len(alpha_of(model)), model._state.proportions
+        before = model._state.words.store * model._state.words.scale
+        state, found = model.partial_fit(X[i : i + 3])._state, seen[-1]
+        b, alpha, average = state.doc_concentration, alpha_of(model), state.proportions.log_theta
+        added, drawn, t = tokens_of(found, found.batch.words), found.drawn_topics(), state.n_topic_updates
+        rho, store = model._method().steps(t), state.words.store * state.words.scale
+        assert_allclose(found.prior[:n], prior.alpha)
+        if t == 1:  # topics were random
+            assert_array_equal(alpha[:n], prior.alpha)
+        else:
+            assert_allclose(store[:, :n], (1 - rho) * before[:, :n] + rho * added[:, :n] / 3, rtol=1e-5)
+            gains = found.prior_statistics().topic_gains[:n] / prior.alpha / 3 + digamma(prior.alpha)
+            told = gains - digamma(prior.alpha.sum() + found.batch.lengths).mean()
+            step = model._method().steps(PRIOR_INERTIA + t - 1)
+            assert_allclose(average[:n], (1 - step) * prior.log_theta + step * told, rtol=1e-10)
+            fitted = prior.alpha.copy()
+            fit_dirichlet(average[:n], fitted, MAX_ITER, TOL)
+            most = b * state.n_samples_seen / (state.n_samples_seen + gamma)
+            assert_allclose(alpha[:n], fitted * min(1.0, most / fitted.sum()), rtol=1e-8)
+        left = max(b - alpha[:n].sum(), 0.0)
         shares = reference.shares(left, uniforms(key, added.shape[1] - n), gamma)
         places = drawn[(drawn >= n) & (left > 0.0) & (added[:, drawn].sum(axis=0) >= tokens)]
         born.append(len(places))
         assert_allclose(alpha[n:], np.maximum(shares[places - n], 1e-6), rtol=1e-9)
-        averages = digamma(alpha[n:]) - digamma(alpha.sum())  # which leave alpha as it is
-        assert_allclose(state.proportions.log_theta[n:], averages, rtol=1e-12)
-        rho = model._method().steps(state.n_topic_updates)
-        store = state.words.store * state.words.scale
+        # Averages of new topics leave alpha as it is.
+        assert_allclose(average[n:], digamma(alpha[n:]) - digamma(alpha.sum()), rtol=1e-12)
         assert_allclose(store[:, n : len(alpha)], rho * added[:, places] / 3, rtol=1e-5, atol=1e-12)
         assert not np.any(store[:, len(alpha) :])  # those to come have nothing
         if max_births is not None:
