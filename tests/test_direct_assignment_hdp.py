@@ -70,7 +70,6 @@ def state_of(model):
     return lam, beta, model.doc_concentration_, model.topic_concentration_, model.topic_word_prior_
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("learned", "expectation"), [(True, "geometric"), (False, "mean")])
 def test_elbo_is_that_of_its_terms(learned, expectation):
     """And documents settle where they should, under the topics that they read."""
@@ -314,6 +313,12 @@ def test_final_moves_gain_what_the_whole_bound_does():
     assert after_pass.tokens.sum() == pytest.approx(2.0 * X.sum(), rel=1e-6)
 
 
+def bound_of(state, documents):
+    """The bound of a state and its documents, as far as topics have a part in it."""
+    topics = posterior_bound(state.words, state.total_samples, state.topic_word_prior)
+    return documents.bound() + topics + weights_bound(state)
+
+
 def test_gain_of_drops_is_that_of_the_whole_bound():
     model = make_model(6, split_merge=False, topic_concentration=3.0, max_iter=3).fit(X)
     counts = batch_topics(model).counts
@@ -325,25 +330,19 @@ def test_gain_of_drops_is_that_of_the_whole_bound():
             kept = ~np.isin(np.arange(6), np.argsort(model._state.tokens)[:n])
             after = with_kept(model._state, kept)
             without = model._method().inference.without(counts, kept, workers)
-            bounds = [
-                documents.bound()
-                + posterior_bound(state.words, state.total_samples, state.topic_word_prior)
-                + weights_bound(state)
-                for state, documents in ((model._state, counts), (after, without))
-            ]
-            expected = bounds[1] - bounds[0] + n * np.log(3.0)  # the number of topics has no part in it
+            before = bound_of(model._state, counts)
+            expected = bound_of(after, without) - before + n * np.log(3.0)  # their number has no part in it
             gain = final._dropped[n - 1] + final._topics_change(n)
-            assert gain == pytest.approx(expected, rel=1e-8, abs=1e-12 * abs(bounds[0]))
+            assert gain == pytest.approx(expected, rel=1e-8, abs=1e-12 * abs(before))
 
 
 def test_candidates_are_topics_of_the_same_words_and_documents():
     model = make_model(4, split_merge=False).fit(X)
-    column = model._state.words.store[:, 0] / 2
-    model._state.words.store[:, 0], model._state.words.store[:, 1] = column, column  # one topic twice
-    model._state.words.totals[:] = model._state.words.store.sum(axis=0)
-    model._state.weights[:2] = model._state.weights[:2].mean()
-    topics, every = batch_topics(model), np.ones(4, dtype=bool)
-    sizes = model._state.tokens
+    state, words = model._state, model._state.words
+    words.store[:, :2] = words.store[:, :1] / 2  # one topic twice
+    words.totals[:] = words.store.sum(axis=0)
+    state.weights[:2] = state.weights[:2].mean()
+    topics, every, sizes = batch_topics(model), np.ones(4, dtype=bool), state.tokens
     pairs = candidate_pairs(topics, sizes, every, every, 3)
     assert pairs[0].tolist() == [0, 1]
     assert len(pairs) == 6
@@ -381,16 +380,13 @@ def test_refused_moves_wait_longer_each_time():
 def test_a_topic_that_the_batch_lacks_is_needed_all_the_same():
     """Two topics of other documents: the batch alone would merge them, alike or not."""
     model = make_model(4, split_merge=False).fit(X)
-    model._state.words.store[:, :2] = 0.0
-    model._state.words.store[:4, 0] = model._state.words.store[5:9, 1] = 1.0 / model._state.words.scale
-    model._state.words.totals[:] = model._state.words.store.sum(axis=0)
-    for column, is_gain in (
-        (model._state.words.store[:, 1].copy(), False),
-        (model._state.words.store[:, 0].copy(), True),
-    ):
-        model._state.words.store[:, 1] = column
+    state, words, eta = model._state, model._state.words, model.topic_word_prior_
+    words.store[:, :2] = 0.0
+    words.store[:4, 0] = words.store[5:9, 1] = 1.0 / words.scale
+    words.totals[:] = words.store.sum(axis=0)
+    for source, is_gain in ((1, False), (0, True)):
+        words.store[:, 1] = words.store[:, source]
         topics = batch_topics(model, X[:3])
-        state = model._state
         one, other = (topic_of(topics, k, state.weights[k], column_of(state, k)) for k in (0, 1))
         for topic in (one, other):  # as if no document had it
             topic.part.documents[:] = topic.part.words[:] = 0.0
@@ -399,11 +395,12 @@ def test_a_topic_that_the_batch_lacks_is_needed_all_the_same():
         assert (gain + unseen > 0) == is_gain
         assert error == 0.0
         # The tokens' change of the bound is that of the topics' marginal likelihood.
-        lam = np.array([t.part.column for t in (one, other)]) + model.topic_word_prior_
-        union = lam.sum(axis=0) - model.topic_word_prior_
-        norm = gammaln(25 * model.topic_word_prior_) - 25 * gammaln(model.topic_word_prior_)
-        likelihood = [gammaln(x).sum() - gammaln(x.sum()) + norm for x in (union, *lam)]
-        assert gain + unseen == pytest.approx(likelihood[0] - likelihood[1] - likelihood[2], rel=1e-8)
+        lam = np.array([t.part.column for t in (one, other)]) + eta
+        lam = np.vstack([lam, lam.sum(axis=0) - eta])
+        likelihood = (
+            gammaln(lam).sum(axis=1) - gammaln(lam.sum(axis=1)) + gammaln(25 * eta) - 25 * gammaln(eta)
+        )
+        assert gain + unseen == pytest.approx(likelihood[2] - likelihood[:2].sum(), rel=1e-8)
 
 
 # What is found

@@ -1,7 +1,5 @@
 """Truncation-free inference: its updates, the exact law of its batches, and topics that come and go."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -76,45 +74,50 @@ def test_updates_are_those_in_print(monkeypatch):
 
 def law_of_two_tokens(a, b, gamma, alpha, eta, counts, n_features):
     """Of two tokens of one word in a document, beside one topic of the corpus with a stick of Beta(a, b):
-    both in that, one, both in one new topic, in two."""
-    share = partial(beta.pdf, a=a, b=b)
+    both in that, at one table or two; one in that; both in one new topic, at one table or two; in two."""
 
     def mean(function):
-        return quad(lambda v: share(v) * function(v), 0, 1)[0]
+        return quad(lambda v: beta.pdf(v, a, b) * function(v), 0, 1)[0]
 
     count, total = counts
     known = (count + eta) / (total + n_features * eta)
     again = (count + 1 + eta) / (total + 1 + n_features * eta)
     new, new_again = 1 / n_features, (1 + eta) / (1 + n_features * eta)
-    both = mean(lambda v: v * (alpha * v + 1)) / (alpha + 1)
-    one = 2 * mean(lambda v: v * alpha * (1 - v)) / (alpha + 1)
-    same_table = mean(lambda v: 1 - v) / (alpha + 1)
-    tables = mean(lambda v: alpha * (1 - v) ** 2) / (alpha + 1)
-    same = same_table + tables / (1 + gamma)
-    law = both * known * again, one * known * new, same * new * new_again
-    law = np.array([*law, tables * gamma / (1 + gamma) * new * new])
+    apart = mean(lambda v: alpha * (1 - v) ** 2)
+    law = np.array(
+        [
+            mean(lambda v: v) * known * again,
+            mean(lambda v: alpha * v**2) * known * again,
+            2 * mean(lambda v: v * alpha * (1 - v)) * known * new,
+            mean(lambda v: 1 - v) * new * new_again,
+            apart / (1 + gamma) * new * new_again,
+            apart * gamma / (1 + gamma) * new * new,
+        ]
+    )
     return law / law.sum()
 
 
 @pytest.mark.law
 @for_each_seed
 def test_batch_beside_a_corpus_has_the_exact_law(seed):
+    """Of topics and tables; also all that a batch without a corpus would have is in it."""
     gamma, alpha, eta, sticks = 0.7, 1.3, 0.2, (1.5, 0.6)
     dense = np.zeros((1, 5))
     dense[0, 3] = 2
     chain = chain_of(dense, [[0.4]], np.transpose([sticks]), gamma, alpha, eta, totals=[4.0])
     n = 5000  # shares off by three hundredths are seen
-    seen = np.empty((n, 2), dtype=int)
+    kinds = np.zeros((n, 6))
     for i in range(n):
         chain.sweep((seed << 32) + i, counted=False)
-        seen[i] = chain.documents.z
-    known = (seen == 0).sum(axis=1)
-    kinds = np.column_stack([known == 2, known == 1, (known == 0) & (seen[:, 0] == seen[:, 1]), known == 0])
-    kinds[:, 3] &= ~kinds[:, 2]
-    batches = kinds.reshape(25, -1, 4).mean(axis=1)
-    law = law_of_two_tokens(*sticks, gamma, alpha, eta, (0.4, 4.0), 5)
+        (first, second), two_tables = chain.documents.z, chain.tables.sum() == 2
+        if 0 in (first, second):
+            kind = two_tables if first == second else 2
+        else:
+            kind = 3 + two_tables if first == second else 5
+        kinds[i, int(kind)] = 1.0
+    batches = kinds.reshape(25, -1, 6).mean(axis=1)
     assert np.all(batches.std(axis=0) < 0.1)
-    assert_within(batches, law, 4)
+    assert_within(batches, law_of_two_tokens(*sticks, gamma, alpha, eta, (0.4, 4.0), 5), 4)
 
 
 @pytest.mark.law
