@@ -8,7 +8,6 @@ from scipy.integrate import quad
 from scipy.stats import beta
 
 from sktopic._kernels._groups import SweepSettings
-from sktopic.datasets import make_bars
 from sktopic.hdp import TruncationFreeHDP, _truncation_free_method
 from sktopic.hdp._restaurants import SAMPLERS
 from sktopic.hdp._truncation_free_method import BatchChain, TruncationFree, best_sticks
@@ -21,21 +20,14 @@ def make_model(**params):
     return TruncationFreeHDP(**{"n_components": 4, "batch_size": 20, "random_state": 0, **params})
 
 
-def chain_of(dense, counts=None, sticks=None, gamma=0.7, alpha=1.3, eta=0.2, totals=None):
-    """A chain over dense documents, beside topics of a corpus."""
-    batch = batch_of(np.asarray(dense))
-    counts = np.zeros((batch.n_words, 0)) if counts is None else np.asarray(counts, dtype=np.float64)
-    sticks = np.zeros((2, counts.shape[1])) if sticks is None else np.asarray(sticks, dtype=np.float64)
-    totals = counts.sum(axis=0) if totals is None else np.asarray(totals, dtype=np.float64)
-    settings = SweepSettings(
-        sampler=SAMPLERS["direct_assignment"],
-        common=0,
-        topic_concentration=gamma,
-        doc_concentration=alpha,
-        topic_word_prior=eta,
-        n_features=np.shape(dense)[1],
-    )
-    return BatchChain(batch, counts, totals, sticks, settings)
+SETTINGS = SweepSettings(
+    sampler=SAMPLERS["direct_assignment"],
+    common=0,
+    topic_concentration=0.7,
+    doc_concentration=1.3,
+    topic_word_prior=0.2,
+    n_features=5,
+)
 
 
 # Updates
@@ -72,14 +64,14 @@ def test_updates_are_those_in_print(monkeypatch):
 # What a batch is drawn from
 
 
-def law_of_two_tokens(a, b, gamma, alpha, eta, counts, n_features):
+def law_of_two_tokens(a, b, count, total):
     """Of two tokens of one word in a document, beside one topic of the corpus with a stick of Beta(a, b):
     both in that, at one table or two; one in that; both in one new topic, at one table or two; in two."""
 
     def mean(function):
         return quad(lambda v: beta.pdf(v, a, b) * function(v), 0, 1)[0]
 
-    count, total = counts
+    _, _, gamma, alpha, eta, n_features = SETTINGS
     known = (count + eta) / (total + n_features * eta)
     again = (count + 1 + eta) / (total + 1 + n_features * eta)
     new, new_again = 1 / n_features, (1 + eta) / (1 + n_features * eta)
@@ -101,10 +93,8 @@ def law_of_two_tokens(a, b, gamma, alpha, eta, counts, n_features):
 @for_each_seed
 def test_batch_beside_a_corpus_has_the_exact_law(seed):
     """Of topics and tables; also all that a batch without a corpus would have is in it."""
-    gamma, alpha, eta, sticks = 0.7, 1.3, 0.2, (1.5, 0.6)
-    dense = np.zeros((1, 5))
-    dense[0, 3] = 2
-    chain = chain_of(dense, [[0.4]], np.transpose([sticks]), gamma, alpha, eta, totals=[4.0])
+    batch, sticks = batch_of(np.array([[0, 0, 0, 2, 0]])), np.array([[1.5], [0.6]])
+    chain = BatchChain(batch, np.array([[0.4]]), np.array([4.0]), sticks, SETTINGS)
     n = 5000  # shares off by three hundredths are seen
     kinds = np.zeros((n, 6))
     for i in range(n):
@@ -117,13 +107,14 @@ def test_batch_beside_a_corpus_has_the_exact_law(seed):
         kinds[i, int(kind)] = 1.0
     batches = kinds.reshape(25, -1, 6).mean(axis=1)
     assert np.all(batches.std(axis=0) < 0.1)
-    assert_within(batches, law_of_two_tokens(*sticks, gamma, alpha, eta, (0.4, 4.0), 5), 4)
+    assert_within(batches, law_of_two_tokens(1.5, 0.6, 0.4, 4.0), 4)
 
 
 @pytest.mark.law
 def test_sticks_have_their_beta_laws():
     """Of two known topics and two new ones, given tables."""
-    chain = chain_of(np.ones((1, 3)), np.ones((3, 2)), [[2.0, 3.0], [5.0, 4.0]])
+    known = np.ones((3, 2)), np.full(2, 3.0), np.array([[2.0, 3.0], [5.0, 4.0]])
+    chain = BatchChain(batch_of(np.ones((1, 3))), *known, SETTINGS)
     chain.assign_at_random(2, 0)
     chain.tables[:5] = [4.0, 0.0, 2.0, 0.0, 1.0]
     rng = np.random.RandomState(0)
@@ -138,7 +129,8 @@ def test_sticks_have_their_beta_laws():
 
 
 def test_topics_that_end_in_a_batch_leave_nothing():
-    chain = chain_of(make_bars(20, random_state=0).data.toarray(), gamma=20.0)
+    batch, settings = batch_of(X), SETTINGS._replace(topic_concentration=20.0, n_features=25)
+    chain = BatchChain(batch, np.zeros((25, 0)), np.zeros(0), np.zeros((2, 0)), settings)
     chain.assign_at_random(30, 0)
     sizes = []
     for key in range(12):
