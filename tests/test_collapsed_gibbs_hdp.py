@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.special import gammaln
 
 from sktopic.hdp import CollapsedGibbsHDP, _collapsed_method
-from sktopic.hdp._collapsed_method import CollapsedHDP, log_joint
+from sktopic.hdp._collapsed_method import CollapsedHDP, draw_weights, log_joint
 
 from .kernels.tools import assert_within
 from .lda_models import MORE, X, watched_sweeps
@@ -236,3 +236,16 @@ def test_lengths_are_of_all_calls_and_fixed_concentrations_stay():
     assert model.topic_concentration_ == 0.3 and model.doc_concentration_ != 4.0
     assert model._state.lengths[1].sum() == model.n_samples_seen_ == 60 + 30
     assert model._state.lengths.prod(axis=0).sum() == X.sum() + MORE.sum()
+
+
+@pytest.mark.law
+def test_weights_at_the_root_are_drawn_from_their_dirichlet_law():
+    """Given tables M, b1 times Dirichlet(M, b0): 2000 draws of few tables tell a table more."""
+    _, state, _ = started(make_model(topic_concentration=5.0, doc_concentration=3.0), X[:4])
+    rng, used = np.random.RandomState(0), state.tables > 0
+    drawn = [draw_weights(state, rng) for _ in range(2000)]
+    weights = np.array([np.append(root[used], rest) for root, rest in drawn]) / 3.0
+    a = np.append(state.tables[used], 5.0)
+    assert_allclose(weights.sum(axis=1), 1.0)
+    assert_within(weights, a / a.sum(), 4)
+    assert_within(weights**2, a * (a + 1) / a.sum() / (a.sum() + 1), 4)
