@@ -427,10 +427,25 @@ def test_history_tells_where_topics_are_from():
     assert (kind == "split").sum() >= 5 and n_samples[kind == "split"].max() < 600  # none in the last pass
 
 
-def test_no_topic_moves_on_the_word_of_a_single_document():
-    """But after the last pass, which sees all."""
-    model = make_model(15, batch_size=1, max_iter=2).fit(X[:20])
-    assert set(model.move_history_["n_samples"]) == {2 * 20}
+def test_moves_raise_the_bound_by_more_than_their_error_allows():
+    """None is known of a sample of one document; of the whole corpus there is none."""
+    states = [make_model(2, split_merge=False).fit(X)._state for _ in range(2)]
+    words = states[1].words
+    words.store[:, :2] = words.store[:, :1] / 2  # one topic twice
+    states[1].weights[:] = states[1].weights.mean()
+    to_split, to_merge = (replace(state, births=state.births - 1000) for state in states)
+    infer = make_model()._method().inference
+    for n, scale, confidence, is_moved in (
+        (60, 1.0, 1e9, True),
+        (60, 3.0, 0.0, True),
+        (60, 3.0, 1e9, False),
+        (1, 60.0, 0.0, False),
+    ):
+        with Workers(1) as workers:
+            moves, batch = BatchMoves(infer, scale, confidence, 0, workers), batch_of(X[:n])
+            splits = moves.propose_splits(to_split, infer(batch, to_split, workers), 1.0, 3)[1]
+            merges = moves.merge(to_merge, infer(batch, to_merge, workers))[2]
+        assert bool(splits) == bool(merges) == is_moved, (n, scale, confidence)
 
 
 def test_larger_part_of_a_split_keeps_its_identity_and_both_are_new():
