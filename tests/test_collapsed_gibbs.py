@@ -15,19 +15,12 @@ from sktopic.lda._shards import Shard, TopicLists, TopicRows
 from .lda_models import MORE, Recorder, X, smoothed, watched_sweeps
 from .reference.collapsed_gibbs import posterior
 
-ETA, ALPHA = 0.1, 0.3
+ETA = 0.1
 
 
 def make_model(n_components=4, **params):
-    settings = {
-        "doc_topic_prior": ALPHA,
-        "topic_word_prior": ETA,
-        "max_iter": 20,
-        "n_draws": 1,
-        "evaluate_every": 1,
-        "random_state": 0,
-    }
-    return CollapsedGibbsLDA(n_components, **{**settings, **params})
+    settings = {"doc_topic_prior": 0.3, "topic_word_prior": ETA, "n_draws": 1, "evaluate_every": 1}
+    return CollapsedGibbsLDA(n_components, **{**settings, "max_iter": 20, "random_state": 0, **params})
 
 
 @pytest.fixture(params=[TopicRows, TopicLists])
@@ -37,20 +30,14 @@ def kept(request, monkeypatch):
     return request.param
 
 
-def documents_of(topics, times):
-    """The document of every token."""
-    if isinstance(topics, TopicRows):
-        return topics.tokens.document
-    return topics.cells.cell_document.repeat(times)
-
-
 def tokens_of(shards):
     """Document (counted over all shards), word and topic of every token of whole counts."""
     parts, first = [], 0
     for shard in shards:
-        cell_word = np.repeat(shard.words, np.diff(shard.word_indptr))
-        times = shard.cell_count.astype(int)
-        parts.append([first + documents_of(shard.topics, times), cell_word.repeat(times), shard.z])
+        cell_word, times = np.repeat(shard.words, np.diff(shard.word_indptr)), shard.cell_count.astype(int)
+        rows = isinstance(shard.topics, TopicRows)
+        document = shard.topics.tokens.document if rows else shard.topics.cells.cell_document.repeat(times)
+        parts.append([first + document, cell_word.repeat(times), shard.z])
         first += len(shard.lengths)
     return np.concatenate(parts, axis=1)
 
@@ -158,9 +145,11 @@ def test_one_shard_samples_the_exact_posterior_given_earlier_counts(monkeypatch)
     alpha = np.array([0.2, 1.3])
     model = make_model(2, doc_topic_prior=alpha, topic_word_prior=0.4, evaluate_every=0, max_iter=5)
     before = model.fit(np.array([[1, 0, 3], [2, 2, 0]])).topic_word_counts_
-    seen = watched_sweeps(
-        monkeypatch, CollapsedLDA, lambda state, call: (state.words.store - before.T).tobytes()
-    )
+
+    def look(state, call):
+        return (state.words.store - before.T).tobytes()
+
+    seen = watched_sweeps(monkeypatch, CollapsedLDA, look)
     model.set_params(max_iter=15_000).partial_fit(np.array([[2, 1, 0], [0, 1, 1]]))
     # All assignments of the five tokens
     document, word, law = [0, 0, 0, 1, 1], [0, 0, 1, 1, 2], Counter()
@@ -185,8 +174,7 @@ def test_log_likelihood_is_the_joint_of_words_and_topics(monkeypatch, n_shards, 
     """By urns, token after token; for later documents given the counts of those before."""
     seen = watched_sweeps(monkeypatch, CollapsedLDA, lambda state, call: tokens_of(call.shards))
     alpha, before = np.array([0.1, 0.2, 0.5, 1.1]), np.zeros((4, 25))
-    settings = {"doc_topic_prior": alpha, "topic_word_prior": beta, "n_shards": n_shards, "max_iter": 3}
-    model = make_model(**settings)
+    model = make_model(doc_topic_prior=alpha, topic_word_prior=beta, n_shards=n_shards, max_iter=3)
     # The third time, what was kept is an average.
     for counts, n_draws in ((X, 1), (MORE, 2), (X[:10], 1)):
         model.set_params(n_draws=n_draws, thinning=1).partial_fit(counts)
@@ -251,8 +239,7 @@ def test_rows_are_kept_where_they_are_exact_and_small():
 
 def test_small_priors_beside_many_tokens_leave_topics_alike():
     """Products that float32 could not hold."""
-    model = CollapsedGibbsLDA(
-        4, doc_topic_prior=1e-12, topic_word_prior=1e-12, max_iter=3, evaluate_every=0, random_state=0
-    ).fit(np.full((200, 60), [1e12] * 10 + [0.0] * 50))
+    model = make_model(doc_topic_prior=1e-12, topic_word_prior=1e-12, max_iter=3, evaluate_every=0)
+    model.fit(np.full((200, 60), [1e12] * 10 + [0.0] * 50))
     model.partial_fit(np.eye(50, 60, 10))
     assert np.all(model.topic_word_counts_[:, 10:].sum(axis=1) > 2)
