@@ -92,7 +92,7 @@ def test_topics_move_as_printed_and_are_born_when_tokens_are_drawn_to_them(
     settings = {"topic_concentration": gamma, "max_births": max_births, "min_birth_tokens": tokens}
     model, born = make_model(**settings).partial_fit(sp.csr_array((1, 25))), []
     seen = watched(monkeypatch, GrowingOnlineEM, "infer", lambda counts, *_: counts)
-    for i in list(range(0, 60, 3)) * 2:
+    for i in range(0, 60, 3):
         key, n, prior = birth_key(model._state), len(alpha_of(model)), model._state.proportions
         before = model._state.words.store * model._state.words.scale
         state, found = model.partial_fit(X[i : i + 3])._state, seen[-1]
