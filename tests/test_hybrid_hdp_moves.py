@@ -302,6 +302,7 @@ def test_the_joint_probability_of_a_chain_is_that_of_its_seating():
     assert found == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_streams_give_the_same_as_fit_and_batch_mates_do_not_matter(tmp_path):
     X, settings = bars().data[:500], {"shuffle": False, "max_iter": 1, "total_samples": 500}
     whole = make_model(**settings).fit(X)
