@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.special import digamma
 from sklearn.base import clone
 
+from sktopic._documents._matrices import DocumentReader
 from sktopic.datasets import make_lda_documents
 
 ETA, ALPHA = 0.07, 0.3
@@ -18,6 +19,13 @@ MORE = sp.csr_array(
     dtype=np.float64,
 )
 BATCHES = [X[:20], X[20:23], X[23:45], X[45:]]
+
+
+def batch_of(counts, sample_weight=None):
+    """All of some documents as a DocumentBatch."""
+    return DocumentReader(sp.csr_array(counts, dtype=np.float64), sample_weight).batch(
+        np.arange(counts.shape[0])
+    )
 
 
 def new(cls, n_components=4, **params):
@@ -53,17 +61,22 @@ def mean_logs(parameters):
     return digamma(parameters) - digamma(parameters.sum(axis=-1, keepdims=True))
 
 
+def watched(monkeypatch, owner, name, look):
+    """The list of look(result, *arguments) of every call of a function or method, filled as it is called."""
+    seen, original = [], getattr(owner, name)
+
+    def function(*arguments, **named):
+        result = original(*arguments, **named)
+        seen.append(look(result, *arguments))
+        return result
+
+    monkeypatch.setattr(owner, name, function)
+    return seen
+
+
 def watched_sweeps(monkeypatch, method, look):
     """The list of look(state, call) after every sweep of a sampler's method, filled as a model samples."""
-    seen, original = [], method.swept
-
-    def swept(self, state, call, workers):
-        state = original(self, state, call, workers)
-        seen.append(look(state, call))
-        return state
-
-    monkeypatch.setattr(method, "swept", swept)
-    return seen
+    return watched(monkeypatch, method, "swept", lambda state, self, before, call, workers: look(state, call))
 
 
 class Recorder:

@@ -15,19 +15,12 @@ from sktopic.lda._shards import Shard, TopicLists, TopicRows
 from .lda_models import MORE, Recorder, X, smoothed, watched_sweeps
 from .reference.collapsed_gibbs import posterior
 
-ETA, ALPHA = 0.1, 0.3
+ETA = 0.1
 
 
 def make_model(n_components=4, **params):
-    settings = {
-        "doc_topic_prior": ALPHA,
-        "topic_word_prior": ETA,
-        "max_iter": 20,
-        "n_draws": 1,
-        "evaluate_every": 1,
-        "random_state": 0,
-    }
-    return CollapsedGibbsLDA(n_components, **{**settings, **params})
+    settings = {"doc_topic_prior": 0.3, "topic_word_prior": ETA, "n_draws": 1, "evaluate_every": 1}
+    return CollapsedGibbsLDA(n_components, **{**settings, "max_iter": 20, "random_state": 0, **params})
 
 
 @pytest.fixture(params=[TopicRows, TopicLists])
@@ -37,20 +30,14 @@ def kept(request, monkeypatch):
     return request.param
 
 
-def documents_of(topics, times):
-    """The document of every token."""
-    if isinstance(topics, TopicRows):
-        return topics.tokens.document
-    return topics.cells.cell_document.repeat(times)
-
-
 def tokens_of(shards):
     """Document (counted over all shards), word and topic of every token of whole counts."""
     parts, first = [], 0
     for shard in shards:
-        cell_word = np.repeat(shard.words, np.diff(shard.word_indptr))
-        times = shard.cell_count.astype(int)
-        parts.append([first + documents_of(shard.topics, times), cell_word.repeat(times), shard.z])
+        cell_word, times = np.repeat(shard.words, np.diff(shard.word_indptr)), shard.cell_count.astype(int)
+        rows = isinstance(shard.topics, TopicRows)
+        document = shard.topics.tokens.document if rows else shard.topics.cells.cell_document.repeat(times)
+        parts.append([first + document, cell_word.repeat(times), shard.z])
         first += len(shard.lengths)
     return np.concatenate(parts, axis=1)
 
@@ -60,31 +47,42 @@ def tokens_of(shards):
 
 @pytest.mark.parametrize("n_shards", [1, 3, 100])
 def test_counts_are_those_of_the_assignments(kept, monkeypatch, n_shards):
-    """After every sweep: whole, of the words and topics of the tokens, and in the documents' lists."""
+    """After every sweep: of the words and topics of the tokens, beside earlier ones, and in documents' lists.
+
+    Beside means of draws, which are no whole numbers, sweeps round sums; at the end tokens are added once.
+    """
+    before = np.zeros((4, 25))
 
     def check(state, call):
         document, word, topic = tokens_of(call.shards)
-        counts = np.zeros((25, 4))
-        np.add.at(counts, (word, topic), 1)
-        assert_array_equal(state.words.store, counts)
-        assert_array_equal(state.words.totals, counts.sum(axis=0))
-        listed, first = np.zeros((60, 4)), 0
+        counts = before.copy()
+        np.add.at(counts, (topic, word), 1)
+        assert state.words.store.min() >= 0
+        assert_allclose(state.words.store.T, counts, rtol=1e-12, atol=1e-12)
+        assert_allclose(state.words.totals, state.words.store.sum(axis=0), rtol=1e-12)
+        n_documents = sum(len(shard.lengths) for shard in call.shards)
+        listed, in_documents, first = np.zeros((n_documents, 4)), np.zeros((n_documents, 4)), 0
         for shard in call.shards:
             assert isinstance(shard.topics, kept) or not len(shard.words)
             where, which, weight = shard.topics.used()
             assert np.all(weight > 0)
             listed[first + where, which] = weight
             first += len(shard.lengths)
-        in_documents = np.zeros((60, 4))
         np.add.at(in_documents, (document, topic), 1)
         assert_array_equal(listed, in_documents)
-        return counts.T
+        return counts
 
     seen = watched_sweeps(monkeypatch, CollapsedLDA, check)
-    model = make_model(n_shards=n_shards).fit(X)
-    assert len(seen) == 20
+    model = make_model(n_shards=n_shards, max_iter=6).fit(X)
+    assert len(seen) == 6
     assert_array_equal(model.topic_word_counts_, seen[-1])
     assert_array_equal(model.topic_word_counts_.sum(axis=0), X.sum(axis=0))
+    model.set_params(n_draws=3, thinning=2).fit(X)
+    before = model.topic_word_counts_
+    assert np.any(before != before.round())
+    model.set_params(n_draws=1).partial_fit(MORE)
+    assert_array_equal(model.topic_word_counts_, seen[-1])
+    assert_allclose(model._state.words.totals, model._state.words.store.sum(axis=0), rtol=1e-14)
 
 
 @pytest.mark.usefixtures("kept")
@@ -108,29 +106,6 @@ def test_kept_draws_are_averaged(n_draws, interval, kept):
     added = model.partial_fit(MORE).topic_word_counts_ - before
     assert added.min() > -1e-9
     assert_allclose(added.sum(axis=0), MORE.sum(axis=0), rtol=1e-9)
-
-
-@pytest.mark.usefixtures("kept")
-@pytest.mark.parametrize("n_shards", [1, 2])
-def test_tokens_beside_means_of_draws_round_nothing_in_the_end(monkeypatch, n_shards):
-    """Sweeps round sums with counts that are no whole numbers; at the end of a call they are added once."""
-    model = make_model(n_shards=n_shards, n_draws=3).fit(X)
-    before = model.topic_word_counts_
-    assert np.any(before != before.round())
-
-    def counted(state, call):
-        _, word, topic = tokens_of(call.shards)
-        counts = np.zeros_like(before)
-        np.add.at(counts, (topic, word), 1)
-        assert state.words.store.min() >= 0
-        assert_allclose(state.words.store.T, before + counts, rtol=1e-12, atol=1e-12)
-        assert_allclose(state.words.totals, state.words.store.sum(axis=0), rtol=1e-12)
-        return counts
-
-    seen = watched_sweeps(monkeypatch, CollapsedLDA, counted)
-    model.set_params(n_draws=1, max_iter=50).partial_fit(MORE)
-    assert_array_equal(model.topic_word_counts_, before + seen[-1])
-    assert_allclose(model._state.words.totals, model._state.words.store.sum(axis=0), rtol=1e-14)
 
 
 @pytest.mark.parametrize("most", [2.0**39 - 1, 1e12 / 3])
@@ -170,9 +145,11 @@ def test_one_shard_samples_the_exact_posterior_given_earlier_counts(monkeypatch)
     alpha = np.array([0.2, 1.3])
     model = make_model(2, doc_topic_prior=alpha, topic_word_prior=0.4, evaluate_every=0, max_iter=5)
     before = model.fit(np.array([[1, 0, 3], [2, 2, 0]])).topic_word_counts_
-    seen = watched_sweeps(
-        monkeypatch, CollapsedLDA, lambda state, call: (state.words.store - before.T).tobytes()
-    )
+
+    def look(state, call):
+        return (state.words.store - before.T).tobytes()
+
+    seen = watched_sweeps(monkeypatch, CollapsedLDA, look)
     model.set_params(max_iter=15_000).partial_fit(np.array([[2, 1, 0], [0, 1, 1]]))
     # All assignments of the five tokens
     document, word, law = [0, 0, 0, 1, 1], [0, 0, 1, 1, 2], Counter()
@@ -197,8 +174,7 @@ def test_log_likelihood_is_the_joint_of_words_and_topics(monkeypatch, n_shards, 
     """By urns, token after token; for later documents given the counts of those before."""
     seen = watched_sweeps(monkeypatch, CollapsedLDA, lambda state, call: tokens_of(call.shards))
     alpha, before = np.array([0.1, 0.2, 0.5, 1.1]), np.zeros((4, 25))
-    settings = {"doc_topic_prior": alpha, "topic_word_prior": beta, "n_shards": n_shards, "max_iter": 3}
-    model = make_model(**settings)
+    model = make_model(doc_topic_prior=alpha, topic_word_prior=beta, n_shards=n_shards, max_iter=3)
     # The third time, what was kept is an average.
     for counts, n_draws in ((X, 1), (MORE, 2), (X[:10], 1)):
         model.set_params(n_draws=n_draws, thinning=1).partial_fit(counts)
@@ -226,12 +202,6 @@ def test_log_likelihood_is_with_the_priors_learned_so_far(monkeypatch):
     model.set_params(doc_topic_prior=0.9, topic_word_prior=0.5).partial_fit(MORE)
     assert_array_equal(model.doc_topic_prior_, np.full(4, 0.9))
     assert_allclose(model.components_, smoothed(model.topic_word_counts_, 0.5), rtol=1e-12)
-
-
-# Odd corpora (others: see test_bad_input.py)
-
-
-# Interrupts (in the midst of sweeps: see test_interrupt.py) and callbacks
 
 
 @pytest.mark.slow
@@ -269,8 +239,7 @@ def test_rows_are_kept_where_they_are_exact_and_small():
 
 def test_small_priors_beside_many_tokens_leave_topics_alike():
     """Products that float32 could not hold."""
-    model = CollapsedGibbsLDA(
-        4, doc_topic_prior=1e-12, topic_word_prior=1e-12, max_iter=3, evaluate_every=0, random_state=0
-    ).fit(np.full((200, 60), [1e12] * 10 + [0.0] * 50))
+    model = make_model(doc_topic_prior=1e-12, topic_word_prior=1e-12, max_iter=3, evaluate_every=0)
+    model.fit(np.full((200, 60), [1e12] * 10 + [0.0] * 50))
     model.partial_fit(np.eye(50, 60, 10))
     assert np.all(model.topic_word_counts_[:, 10:].sum(axis=1) > 2)

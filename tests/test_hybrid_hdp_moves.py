@@ -1,7 +1,7 @@
 """HybridHDP with splits and merges: how many topics it ends with, what a move leaves, and what goes on."""
 
+import pickle
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -23,12 +23,15 @@ from sktopic.hdp import HybridHDP, _kept_topics
 from sktopic.hdp._corpus_chain import CorpusChain
 from sktopic.hdp._hybrid_topics import divided_columns
 from sktopic.hdp._restaurants import SAMPLERS
-from sktopic.hdp._split_merge_topics import MOVE_WORK, SplitMergeTopics
+from sktopic.hdp._split_merge_topics import MOVE_WORK
 from sktopic.hdp._window import TopicTokens, Window
 from sktopic.hdp._window_moves import Division, Judge, WindowMoves
 
-from .conftest import all_attributes, assert_same, assert_same_state, state
-from .lda_models import Recorder
+from .conftest import assert_same, assert_same_state, set_attribute, state
+from .lda_models import Recorder, batch_of, smoothed, watched
+from .lda_models import X as DOCUMENTS
+from .test_collapsed_gibbs_hdp import log_joint_by_seating
+from .test_interrupt import interrupted
 
 
 @cache
@@ -41,15 +44,16 @@ def make_model(n_components=5, **params):
     return HybridHDP(n_components, split_merge=True, **{"random_state": 0, **settings, **params})
 
 
-@pytest.mark.parametrize(("max_iter", "merged", "split"), [(5, {2, 4}, set()), (11, {2, 4, 8, 10}, {4})])
-def test_topics_move_after_passes_two_four_eight_and_drop_before_the_last(max_iter, merged, split):
+@pytest.mark.slow
+def test_topics_move_after_passes_two_four_eight_and_drop_before_the_last():
     """Before the last pass no topic is split: no pass would be left to settle."""
     X = make_bars(300, doc_length=30, random_state=0).data
-    model = make_model(30, max_iter=max_iter).fit(X)
-    passes = {kind: set() for kind in ("merge", "split", "drop")}
-    for kind, n_samples in model.move_history_[["kind", "n_samples"]].tolist():
-        passes[kind].add(n_samples / 300)
-    assert passes == {"merge": merged, "split": split, "drop": {max_iter - 1}}
+    for max_iter, merged, split in ((5, {2, 4}, set()), (11, {2, 4, 8, 10}, {4})):
+        model = make_model(30, max_iter=max_iter).fit(X)
+        passes = {kind: set() for kind in ("merge", "split", "drop")}
+        for kind, n_samples in model.move_history_[["kind", "n_samples"]].tolist():
+            passes[kind].add(n_samples / 300)
+        assert passes == {"merge": merged, "split": split, "drop": {max_iter - 1}}
 
 
 @pytest.mark.slow
@@ -82,50 +86,42 @@ def assert_history_tells_where_topics_are_from(model, start):
 
 def watched_chain(monkeypatch, look):
     """Let look(state, chain) be called after each update that samples, and after each pass but the last."""
-    sample_batch, after_pass = _kept_topics.sample_batch, _kept_topics.after_pass
 
-    def sampling(run, chain, *given):
-        sample_batch(run, chain, *given)
-        look(run.training.state, chain)
+    def after_update(_, run, chain, *given):
+        return look(run.training.state, chain)
 
-    def after(method, state, kept, *given):
-        state = after_pass(method, state, kept, *given)
-        look(state, kept.chain)
-        return state
+    def after_pass(state, method, before, kept, *given):
+        return look(state, kept.chain)
 
-    monkeypatch.setattr(_kept_topics, "sample_batch", sampling)
-    monkeypatch.setattr(_kept_topics, "after_pass", after)
+    watched(monkeypatch, _kept_topics, "sample_batch", after_update)
+    watched(monkeypatch, _kept_topics, "after_pass", after_pass)
 
 
 def test_training_starts_with_as_many_topics_as_the_prior_expects(monkeypatch):
-    found = []
+    found, X = [], bars().data[:300]
     watched_chain(monkeypatch, lambda state, chain: found.append(state.words.n_topics))
     for n_components in (1, 40):
-        make_model(n_components, max_iter=2).fit(bars().data)
-    tables = digamma(1.0 + bars().data.sum(axis=1)) - digamma(1.0)  # of documents of concentration 1
-    expected = 3.0 * (digamma(3.0 + tables.sum()) - digamma(3.0))
-    assert found[0] == int(expected) == 22
+        make_model(n_components, max_iter=2).fit(X)
+    tables = 300 * (digamma(1.0 + 60) - digamma(1.0))  # of documents of concentration 1
+    assert found[0] == int(3.0 * (digamma(3.0 + tables) - digamma(3.0))) == 18
     assert 40 in found
 
 
-@pytest.mark.parametrize("n_left", [0, 1])
-def test_tokens_keep_their_topics_up_to_a_number_of_them(n_left, monkeypatch):
+def test_tokens_keep_their_topics_up_to_a_number_of_them(monkeypatch):
     """Counts below one are tokens, too."""
     X = csr_array([[2.0, 0.25], [0.0, 3.0], [0.0, 0.0]])
-    monkeypatch.setattr(_kept_topics, "MOST_TOKENS", 6.0 - n_left)
-    assert _kept_topics.can_be_kept(MatrixDocuments(X)) == (n_left == 0)
-    assert not _kept_topics.can_be_kept(MatrixDocuments(0.0 * X))
+    for n_left in (0, 1):
+        monkeypatch.setattr(_kept_topics, "MOST_TOKENS", 6.0 - n_left)
+        assert _kept_topics.can_be_kept(MatrixDocuments(X)) == (n_left == 0)
+        assert not _kept_topics.can_be_kept(MatrixDocuments(0.0 * X))
 
 
 @pytest.mark.skipif(not hasattr(HybridHDP, "set_callbacks"), reason="scikit-learn < 1.9 has no callbacks")
 def test_training_is_online_after_a_first_pass_that_a_callback_ends(monkeypatch):
-    updates, original = [], _minibatches.train_on_batch
+    def look(result, run, reader, rows, update):
+        return update.is_first_visit, update.earlier_share
 
-    def train_on_batch(run, reader, rows, update):
-        updates.append((update.is_first_visit, update.earlier_share))
-        return original(run, reader, rows, update)
-
-    monkeypatch.setattr(_minibatches, "train_on_batch", train_on_batch)
+    updates = watched(monkeypatch, _minibatches, "train_on_batch", look)
     model = make_model(max_iter=2).set_callbacks(Recorder(stop_after=("update", 0)))
     model.fit(bars().data[:300])
     assert (model.n_iter_, model.n_batch_iter_, model.n_samples_seen_) == (2, 2, 200)
@@ -135,24 +131,23 @@ def test_training_is_online_after_a_first_pass_that_a_callback_ends(monkeypatch)
 @pytest.mark.slow
 def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
     n_looks, X = [], bars().data[:300]
+    word = np.repeat(X.indices, X.data.astype(int))
 
     def look(state, chain):
         n = len(chain.tables)
-        counts = np.zeros((X.shape[1], n))
-        word = np.repeat(X.indices, X.data.astype(int))
+        counts, tables = np.zeros((X.shape[1], n)), np.zeros(n)
         np.add.at(counts, (word, chain.z), 1.0)
         assert_array_equal(state.words.store, counts)
         assert_array_equal(state.words.totals, counts.sum(axis=0))
         assert_allclose(state.root.tables * 300, chain.tables, rtol=1e-12)
-        lists = [range(a, a + k) for a, k in zip(chain.documents.clump_indptr, chain.lists.n_entries)]
-        for document, places in enumerate(lists):
-            own = chain.z[slice(*chain.documents.clump_indptr[document : document + 2])]
-            entries = chain.lists.entries[places]
-            assert dict(zip(entries["topic"], entries["clumps"])) == dict(
-                zip(*np.unique(own, return_counts=True))
-            )
-        entries = chain.lists.entries[[place for places in lists for place in places]]
-        assert_array_equal(np.bincount(entries["topic"], entries["tables"], n), chain.tables)
+        in_documents = np.zeros((2, 300, n))
+        np.add.at(in_documents[0], (np.arange(300).repeat(60), chain.z), 1)
+        for d, (first, n_entries) in enumerate(zip(chain.documents.clump_indptr, chain.lists.n_entries)):
+            entries = chain.lists.entries[first : first + n_entries]
+            in_documents[1, d, entries["topic"]] = entries["clumps"]
+            tables += np.bincount(entries["topic"], entries["tables"], n)
+        assert_array_equal(in_documents[0], in_documents[1])
+        assert_array_equal(tables, chain.tables)
         history = state.move_history
         if n_looks and len(history) > n_looks[-1]:
             changes = np.where(history["kind"] == "split", 1, -1)[n_looks[-1] + 1 :]
@@ -169,91 +164,62 @@ def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
 @pytest.mark.slow
 def test_an_update_that_moves_topics_is_undone(monkeypatch):
     """It is long, so Ctrl-C does not wait; training goes on as if it had not begun."""
-    n_updates, moved = [], SplitMergeTopics._moved
-
-    def interrupted(self, state, update):
-        n_updates.append(update.number)
-        if len(n_updates) == 2:
-            raise KeyboardInterrupt
-        return moved(self, state, update)
-
-    monkeypatch.setattr(SplitMergeTopics, "_moved", interrupted)
     monkeypatch.setattr(_minibatches, "LONG_WORK", 250 * MOVE_WORK)
-    model, X = make_model(batch_size=50, total_samples=900), bars().data[:800]
-    with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(X)
-    monkeypatch.undo()
-    expected = make_model(batch_size=50, total_samples=900).partial_fit(X)
-    model.partial_fit(X[50 * n_updates[1] :])
+    expected, model = (make_model(batch_size=50, total_samples=900) for _ in range(2))
+    X, place = bars().data[:800], "sktopic.hdp._split_merge_topics:SplitMergeTopics._moved"
+    interrupted(monkeypatch, place, lambda: model.partial_fit(X), call=2)
+    assert model.n_batch_iter_ == 15  # of 16
+    model.partial_fit(X[50 * model.n_batch_iter_ :])
+    expected.partial_fit(X)
     assert_array_equal(model.components_, expected.components_)
     assert_same(model.move_history_, expected.move_history_)
 
 
 def test_a_visit_that_is_stopped_is_undone(monkeypatch):
     """Where the global step is long, that is: Ctrl-C waits for a short one."""
-    model, states, visit, taken = make_model(30, max_iter=8), [], CorpusChain.visit, CorpusChain.take
-
-    def visiting(self, *given, **named):
-        states.append({name: np.copy(value) for name, value in all_attributes(model).items()})
-        return visit(self, *given, **named)
-
-    def take(self, visit):
-        if len(states) == 6:  # which has brought no new topics: words change in place
-            raise KeyboardInterrupt
-        taken(self, visit)
-
-    monkeypatch.setattr(CorpusChain, "visit", visiting)
+    model, X = make_model(30, max_iter=8), bars().data[:200]
+    states = watched(monkeypatch, CorpusChain, "visit", lambda *_: state(model))
     monkeypatch.setattr(_kept_topics, "LONG_WORK", 0)
-    monkeypatch.setattr(CorpusChain, "take", take)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(bars().data[:200])
-    assert all_attributes(model).keys() == states[-1].keys()
-    for name, value in states[-1].items():
-        assert np.asarray(all_attributes(model)[name]).tobytes() == value.tobytes(), name
-    assert model.transform(bars().data[:200]).shape == (200, model.n_components_)
+    # The sixth visit brings no new topics: words change in place.
+    interrupted(monkeypatch, "sktopic.hdp._corpus_chain:CorpusChain.take", lambda: model.fit(X), call=6)
+    assert len(states) == 6
+    assert_same_state(state(model), states[-1])
+    assert model.transform(X).shape == (200, model.n_components_)
 
 
-@pytest.mark.parametrize(
-    ("X", "n_components", "params"),
-    [
-        (csr_array(np.full((12, 1), 3.0)), 6, {"topic_concentration": 2.0}),
-        (bars().data[:200] * 0.3, 5, {"early_stopping": True}),
-        (bars().data[:20], 2, {"topic_concentration": 1e-9}),  # no topic is born
-    ],
-    ids=["one word", "shares", "none born"],
-)
-def test_what_fit_ends_with_fits_together(X, n_components, params):
+def test_what_fit_ends_with_fits_together():
     """Where the last visits have found no topic, and no column was added, too."""
-    model = make_model(n_components, **params).fit(X)
-    assert len(model.components_) == model.n_components_
-    assert model._state.words.store.min() >= 0.0 and model._state.words.totals.min() >= 0.0
-    total = model.total_samples_
-    assert model.partial_fit(X).total_samples_ == total + X.shape[0]
+    for X, n_components, params in (
+        (csr_array(np.full((12, 1), 3.0)), 6, {"topic_concentration": 2.0}),
+        (bars().data[:100] * 0.3, 5, {"early_stopping": True}),
+        (bars().data[:20], 2, {"topic_concentration": 1e-9}),  # no topic is born
+    ):
+        model = make_model(n_components, **params).fit(X)
+        assert len(model.components_) == model.n_components_
+        assert model._state.words.store.min() >= 0.0 and model._state.words.totals.min() >= 0.0
+        total = model.total_samples_
+        assert model.partial_fit(X).total_samples_ == total + X.shape[0]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+def test_damaged_windows_are_refused():
+    stored = pickle.dumps(make_model(20).partial_fit(bars().data[:200]))
+    wrong = "topics of the documents seen last do not fit|window of documents exceeds its capacity"
+    for name, value in (
         *[("word", 25), ("word", -1), ("topic", 10_000), ("size", np.nan), ("length", 7)],
         *[("n_documents", 3), ("n_documents", 10_000), ("n_tokens", 1_000_000)],
-    ],
-)
-def test_damaged_windows_are_refused(name, value):
-    model = make_model(20).partial_fit(bars().data[:200])
-    state = model._state
-    part = getattr(state.window, name)
-    if np.ndim(part):
-        part[0] = value
-    else:
-        model._state = replace(state, window=replace(state.window, **{name: value}))
-    wrong = "topics of the documents seen last do not fit|window of documents exceeds its capacity"
-    with pytest.raises(ValueError, match=f"damaged: the ({wrong})"):
-        model.partial_fit(bars().data[200:])
+    ):
+        model = pickle.loads(stored)
+        part = getattr(model._state.window, name)
+        if np.ndim(part):
+            part[0] = value
+        else:
+            set_attribute(model, f"_state.window.{name}", value)
+        with pytest.raises(ValueError, match=f"damaged: the ({wrong})"):
+            model.partial_fit(bars().data[200:])
 
 
 def test_windows_grow_in_their_arrays_unless_these_are_read_only():
-    batch = DocumentReader(csr_array(np.array([[3.0, 0, 1], [0, 2, 2]]))).batch(np.arange(2))
-    topic = np.arange(8, dtype=np.int32)
+    batch, topic = batch_of(SMALL[:2]), np.arange(8, dtype=np.int32)
     window = Window.empty(9.0).with_batch(batch, topic)
     names = array_fields(Window)
     mapped = {name: getattr(window, name).copy() for name in names}
@@ -266,92 +232,77 @@ def test_windows_grow_in_their_arrays_unless_these_are_read_only():
         assert_array_equal(getattr(apart, name)[: 2 * n], np.tile(mapped[name][:n], 2))
 
 
-def settings_of(b0, b1, eta):
-    return SweepSettings(
-        sampler=SAMPLERS["table_indicator"],
-        common=0,
-        topic_concentration=b0,
-        doc_concentration=b1,
-        topic_word_prior=eta,
-        n_features=3,
-    )
+SMALL = csr_array(np.array([[3.0, 0, 1], [0, 2, 2], [1, 1, 0]]))
+B0, B1, ETA = 1.5, 0.8, 0.5
+SETTINGS = SweepSettings(
+    sampler=SAMPLERS["table_indicator"],
+    common=0,
+    topic_concentration=B0,
+    doc_concentration=B1,
+    topic_word_prior=ETA,
+    n_features=3,
+)
 
 
 @pytest.mark.law
 def test_a_document_is_drawn_from_its_conditional_given_all_others():
-    X = csr_array(np.array([[3.0, 0, 1], [0, 2, 2], [1, 1, 0]]))
-    b0, b1, eta = 1.5, 0.8, 0.5
-    chain, statistics = CorpusChain(X), WordCounts.empty(3, 40)
+    chain, statistics = CorpusChain(SMALL), WordCounts.empty(3, 40)
     chain.z[:] = [0, 0, 0, 1, 1, 1, 1, 1, 0, 1]
     chain.seat(np.full(40, 0.1), 0)
     statistics.store[:] = chain.counts(3, 40)
     statistics.totals[:] = statistics.store.sum(axis=0)
-    settings = settings_of(b0, b1, eta)
     own = chain.lists.entries[chain.documents.clump_indptr[2] :][: chain.lists.n_entries[2]]
     others = chain.tables[:2] - np.bincount(own["topic"], own["tables"], 2)
     counts = statistics.store[:, :2].copy()
     counts[[0, 1], chain.z[-2:]] -= 1.0
-    reader, rows, found, n = (
-        DocumentReader(X),
-        np.array([2]),
-        Counter(),
-        3000,
-    )  # shares off by three hundredths are seen
+    rows, found, n = np.array([2]), Counter(), 3000  # shares off by three hundredths are seen
+    batch = DocumentReader(SMALL).batch(rows)
     for key in range(n):
         before = [part.tobytes() for part in (chain.z, chain.tables, *chain.lists)]
-        visit = chain.visit(reader.batch(rows), rows, statistics, settings, n_sweeps=2, key=key)
+        visit = chain.visit(batch, rows, statistics, SETTINGS, n_sweeps=2, key=key)
         assert before == [part.tobytes() for part in (chain.z, chain.tables, *chain.lists)]
         chain.take(visit)
         statistics.store[visit.words], statistics.totals[:] = visit.topics.counts, visit.topics.totals
         first, second = visit.z.tolist()
         found[min(first, 2), min(second, 2), first == second] += 1
-    expected = pair_probabilities(counts, others, b0, b1, eta)
+    expected = pair_probabilities(counts, others)
     for pair, p in expected.items():
         assert found[pair] / n == pytest.approx(p, abs=0.025)
     assert found.keys() <= expected.keys()
 
 
-def pair_probabilities(counts, tables, b0, b1, eta):
+def pair_probabilities(counts, tables):
     """Of topics of words 0 and 1 of a document (2 is a new one), and whether both are the same."""
-    found, word = Counter(), np.column_stack([counts, np.zeros((3, 2))]) + eta
-    root = np.concatenate([tables, [b0]]) / (tables.sum() + b0)
+    found, word = Counter(), np.column_stack([counts, np.zeros((3, 2))]) + ETA
+    root = np.concatenate([tables, [B0]]) / (tables.sum() + B0)
     for first in range(3):
         p = root[first] * word[0, first] / word[:, first].sum()
         after = word.copy()
         after[0, first] += 1.0
         likelihood = after[1] / after.sum(axis=0)  # the last column: another new topic
-        found[first, first, True] += p / (1.0 + b1) * likelihood[first]
-        opened = np.concatenate([tables, [0.0, b0]]) + (np.arange(4) == first)
-        for second, q in enumerate(b1 / (1.0 + b1) * opened / opened.sum() * likelihood):
+        found[first, first, True] += p / (1.0 + B1) * likelihood[first]
+        opened = np.concatenate([tables, [0.0, B0]]) + (np.arange(4) == first)
+        for second, q in enumerate(B1 / (1.0 + B1) * opened / opened.sum() * likelihood):
             found[first, min(second, 2), first == second] += p * q
     total = sum(found.values())
     return {pair: p / total for pair, p in found.items() if p > 0.0}
 
 
-def test_the_joint_probability_of_a_chain_is_that_of_its_conditionals():
-    b0, b1, eta = 1.5, 0.8, 0.5
-    chain = CorpusChain(csr_array(np.array([[3.0, 0, 1], [0, 2, 2], [1, 1, 0]])))
-    settings = settings_of(b0, b1, eta)
-    start, found = chain.documents.clump_indptr[2], Counter()
-    states = [(i, j, m) for i in range(3) for j in range(4) for m in (1, 2)[: 1 + (i == j)]]
-    for first, second, n_tables in states:
-        if second == 3 and first < 2:  # a new topic has the first free number
-            continue
-        chain.z[:] = [0, 0, 0, 1, 1, 1, 1, 1, first, second]
-        chain.seat(np.full(4, 1e-9), 0)  # one table for each topic of a document
-        own = chain.lists.entries[start : start + chain.lists.n_entries[2]]
-        chain.tables[own["topic"]] += n_tables - 1
-        own["tables"] = n_tables
-        log_p = chain.log_joint(chain.counts(3, 4), settings)
-        found[first, min(second, 2), first == second] += np.exp(log_p)
-    others = np.array([[3.0, 0.0], [0.0, 2.0], [0.0, 3.0]])  # one table in each document
-    expected = pair_probabilities(others, np.array([1.0, 2.0]), b0, b1, eta)
-    total = sum(found.values())
-    assert found.keys() == expected.keys()
-    for pair, p in expected.items():
-        assert found[pair] / total == pytest.approx(p, rel=1e-10)
+def test_the_joint_probability_of_a_chain_is_that_of_its_seating():
+    chain, rng = CorpusChain(DOCUMENTS[:12]), np.random.default_rng(0)
+    chain.z[:] = rng.integers(0, 4, len(chain.z))
+    chain.seat(np.full(5, 0.5), 0)
+    places = [slice(a, a + n) for a, n in zip(chain.documents.clump_indptr, chain.lists.n_entries)]
+    entries = [chain.lists.entries[each] for each in places]
+    seated = {(d, entry["topic"]): entry["tables"] for d, each in enumerate(entries) for entry in each}
+    assert chain.tables.sum() == sum(seated.values()) > len(seated)
+    document, word = np.repeat(np.arange(12), chain.lengths()), chain.window().word
+    expected = log_joint_by_seating(document, word, chain.z, seated, ETA, B0, B1, 25)
+    found = chain.log_joint(chain.counts(25, 5), SETTINGS._replace(n_features=25))
+    assert found == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_streams_give_the_same_as_fit_and_batch_mates_do_not_matter(tmp_path):
     X, settings = bars().data[:500], {"shuffle": False, "max_iter": 1, "total_samples": 500}
     whole = make_model(**settings).fit(X)
@@ -381,10 +332,17 @@ def test_a_division_keeps_the_sums_of_what_is_stored():
     assert_allclose(after.words.totals, after.words.store.sum(axis=0), rtol=1e-12)
 
 
+def tokens_of(word, document, document_weight=None):
+    """TopicTokens of size 1; documents ascend."""
+    document_weight = np.ones(document.max() + 1) if document_weight is None else document_weight
+    n = len(word)
+    return TopicTokens(word.astype(np.int32), np.ones(n), document, document_weight, np.arange(n))
+
+
 def test_a_split_is_divided_as_its_tokens_in_the_window_are():
     document = np.repeat(np.arange(40), 10)
-    word = np.where(document < 20, np.arange(400) % 3, 3 + np.arange(400) % 2).astype(np.int32)
-    tokens = TopicTokens(word, np.ones(400), document, np.ones(40), np.arange(400))
+    word = np.where(document < 20, np.arange(400) % 3, 3 + np.arange(400) % 2)
+    tokens = tokens_of(word, document)
     moves = WindowMoves([tokens], np.array([1.0]), np.array([True]), Judge(1.0, 0.1, 6), 0)
     moves.split()
     division = moves.division()
@@ -400,8 +358,7 @@ def test_a_split_is_divided_as_its_tokens_in_the_window_are():
 def test_two_topics_of_the_same_words_become_one_and_a_split_is_the_reverse():
     rng = np.random.default_rng(0)
     document, side = np.repeat(np.arange(60), 8), rng.integers(0, 2, 480).astype(bool)
-    word = rng.integers(0, 20, 480).astype(np.int32)
-    tokens = TopicTokens(word, np.ones(480), document, np.ones(60), np.arange(480))
+    tokens = tokens_of(rng.integers(0, 20, 480), document)
     parts = [tokens.part(side), tokens.part(~side)]
     moves = WindowMoves(parts, np.array([0.5, 0.5]), np.ones(2, dtype=bool), Judge(1.0, 0.1, 20), 0)
     moves.merge()
@@ -413,12 +370,8 @@ def test_two_topics_of_the_same_words_become_one_and_a_split_is_the_reverse():
 def test_topics_are_compared_with_the_two_that_explain_their_words_best():
     """By probabilities: 2000 tokens do not explain more than 8."""
     counts = np.random.default_rng(0).integers(1, 9, (6, 4)) * [[1], [250], [1], [20], [5], [80]]
-    topics = []
-    for row in counts:
-        word, n = np.repeat(np.arange(4, dtype=np.int32), row), row.sum()
-        topics.append(TopicTokens(word, np.ones(n), np.zeros(n, dtype=int), np.ones(1), np.arange(n)))
-    phi = [(row + 0.3) / (row.sum() + 4 * 0.3) for row in counts]
-    expected = set()
+    topics = [tokens_of(np.repeat(np.arange(4), row), np.zeros(row.sum(), dtype=int)) for row in counts]
+    phi, expected = smoothed(counts, 0.3), set()
     for k, row in enumerate(counts):
         others = sorted(set(range(6)) - {k}, key=lambda j: -(row * np.log(phi[j])).sum())
         expected |= {(min(k, j), max(k, j)) for j in others[:2]}
@@ -428,18 +381,14 @@ def test_topics_are_compared_with_the_two_that_explain_their_words_best():
 def test_a_topic_alone_is_judged_by_its_full_likelihood():
     rng = np.random.default_rng(1)
     document = np.sort(rng.integers(0, 6, 30))
-    tokens = TopicTokens(
-        rng.integers(0, 9, 30).astype(np.int32), np.ones(30), document, np.ones(6), np.arange(30)
-    )
-    b0, eta, n_features, n_tables, b1 = 2.0, 0.3, 9, 50.0, 4.0
-    found = Judge(b0, eta, n_features).log_alone(tokens, n_tables, b1)
-    words, lengths = np.bincount(tokens.word, minlength=9), np.bincount(document)
-    lengths = lengths[lengths > 0]
+    tokens = tokens_of(rng.integers(0, 9, 30), document)
+    b0, eta, n_tables, b1 = 2.0, 0.3, 50.0, 4.0
+    words, lengths = np.bincount(tokens.word, minlength=9), np.unique(document, return_counts=True)[1]
     a = b1 * len(lengths) / (b0 + n_tables)
     expected = np.log(b0) + 0.5 * np.log(2 * np.pi / len(lengths))
     expected += (gammaln(a + lengths) - gammaln(a)).sum()
     expected += gammaln(eta + words).sum() - 9 * gammaln(eta) + gammaln(9 * eta) - gammaln(9 * eta + 30)
-    assert found == pytest.approx(expected, abs=1e-8)
+    assert Judge(b0, eta, 9).log_alone(tokens, n_tables, b1) == pytest.approx(expected, abs=1e-8)
 
 
 def test_frozen_topics_are_not_moved_and_edits_begin_a_new_window():
@@ -457,20 +406,15 @@ def test_frozen_topics_are_not_moved_and_edits_begin_a_new_window():
 
 
 def test_documents_count_as_often_as_they_weigh():
-    tokens, twice = (TopicTokens(*arrays) for arrays in _weighted_and_copied())
-    side = (np.arange(len(tokens)) % 3 == 0).astype(np.int8)
-    judge = Judge(1.5, 0.2, 12)
-    ratio = judge(tokens, side.copy(), 1.2, 0.4, 0, 0)[1]
-    assert ratio == pytest.approx(judge(twice, np.concatenate([side, side]), 1.2, 0.4, 0, 0)[1], rel=1e-12)
-    assert judge.log_alone(tokens, 70.0, 2.0) == pytest.approx(judge.log_alone(twice, 70.0, 2.0), abs=1e-8)
-
-
-def _weighted_and_copied():
-    """Documents that count twice, and the same documents there twice."""
+    """Documents that count twice are the same documents there twice."""
     rng = np.random.default_rng(2)
-    document, word = np.sort(rng.integers(0, 8, 50)), rng.integers(0, 12, 50).astype(np.int32)
-    yield word, np.ones(50), document, np.full(8, 2.0), np.arange(50)
-    yield np.tile(word, 2), np.ones(100), np.append(document, document + 8), np.ones(16), np.arange(100)
+    document, word = np.sort(rng.integers(0, 8, 50)), rng.integers(0, 12, 50)
+    tokens = tokens_of(word, document, np.full(8, 2.0))
+    twice = tokens_of(np.tile(word, 2), np.append(document, document + 8))
+    side, judge = (np.arange(50) % 3 == 0).astype(np.int8), Judge(1.5, 0.2, 12)
+    ratio = judge(tokens, side.copy(), 1.2, 0.4, 0, 0)[1]
+    assert ratio == pytest.approx(judge(twice, np.tile(side, 2), 1.2, 0.4, 0, 0)[1], rel=1e-12)
+    assert judge.log_alone(tokens, 70.0, 2.0) == pytest.approx(judge.log_alone(twice, 70.0, 2.0), abs=1e-8)
 
 
 def test_options_without_moves_are_refused():

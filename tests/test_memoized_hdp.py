@@ -1,17 +1,18 @@
 """Memoized inference for the direct-assignment HDP: its bound from summaries, and moves on the corpus."""
 
+from copy import copy
+
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import brentq
 from scipy.special import digamma
 
-from sktopic._documents._matrices import DocumentReader, as_documents
+from sktopic._documents._matrices import DocumentReader
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import changed
 from sktopic._topics._word_count_edits import frozen_topics
-from sktopic.datasets import make_bars, make_lda_documents
+from sktopic.datasets import make_bars
 from sktopic.hdp import DirectAssignmentHDP
 from sktopic.hdp._memoized import _splits
 from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
@@ -19,21 +20,10 @@ from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges
 from sktopic.hdp._memoized._splits import GatheredCells, Proposal, TrackedSplits, Waiting, propose
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
 from sktopic.hdp._memoized._training import MemoizedTraining
-from sktopic.hdp._parameters import Parameters
 from sktopic.hdp._variational_split_merge import Cells
 from tests.conftest import set_attribute
+from tests.lda_models import X, batch_of, watched
 from tests.reference import memoized as reference
-
-CORPUS = make_lda_documents(60, n_features=25, n_components=4, mean_length=30, random_state=0)
-X = sp.csr_array(CORPUS.data, dtype=np.float64)
-BARS = make_bars(200, random_state=0)
-LEARNED = Parameters(
-    topic_concentration="auto",
-    doc_concentration="auto",
-    topic_word_prior=0.1,
-    topic_concentration_prior=(1.0, 1.0),
-    doc_concentration_prior=(1.0, 1.0),
-)
 
 
 def make_model(n_components=5, **params):
@@ -51,60 +41,44 @@ def dense_phi(cells):
     return phi
 
 
-@pytest.fixture
-def cells_of(monkeypatch):
-    """The CellTopics that each BatchSummary of a visit was made from, by its entropy."""
-    found = {}
-    original = BatchSummary.of.__func__
-
-    def of(cls, cells):
-        summary = original(cls, cells)
-        found[id(summary)] = cells, summary
-        return summary
-
-    monkeypatch.setattr(BatchSummary, "of", classmethod(of))
-    return found
+def see_all(corpus, cells, *trackers):
+    """Let trackers see a Visit of each of two batches of 30 documents, of which there are CellTopics."""
+    reader, infer = DocumentReader(X), make_model()._method().inference
+    with Workers(1) as workers:
+        for b, part in enumerate(cells):
+            visit = Visit(b, reader, np.arange(30 * b, 30 * b + 30), part, corpus, infer, workers)
+            for tracker in trackers:
+                tracker.see(visit)
 
 
-def visits_of(corpus, cells, workers):
-    """A Visit of each of two batches of 30 documents, of which there are CellTopics."""
-    reader, infer = DocumentReader(as_documents(X)), make_model()._method().inference
-    for b, part in enumerate(cells):
-        yield Visit(b, reader, np.arange(30 * b, 30 * b + 30), part, corpus, infer, workers)
-
-
-def prior_terms(topics):
-    alpha, gamma = topics.doc_concentration, topics.topic_concentration
-    return np.log(alpha) - alpha + np.log(gamma) - gamma
-
-
-def twin_of_bound(corpus, phi, counts, sample_weight):
+def twin_of_bound(corpus, phi, sample_weight=None):
+    """The bound of X from the shares of all its documents, and the density of the priors of logarithms."""
     topics = corpus.topics
-    given = topics.weights, topics.doc_concentration, topics.topic_concentration, topics.topic_word_prior
-    return reference.bound(counts, phi, sample_weight, *given) + prior_terms(topics)
+    alpha, gamma = topics.doc_concentration, topics.topic_concentration
+    sample_weight = np.ones(60) if sample_weight is None else sample_weight
+    given = X.toarray(), phi, sample_weight, topics.weights, alpha, gamma, topics.topic_word_prior
+    return reference.bound(*given) + np.log(alpha) - alpha + np.log(gamma) - gamma
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
-def test_bound_of_summaries_is_that_of_all_documents(monkeypatch, cells_of, weighted):
+def test_bound_of_summaries_is_that_of_all_documents(monkeypatch, weighted):
     """After visits, moves and steps of all parameters between them."""
-    compared = []
-    original = MemoizedCorpus.bound
-
-    def bound(self):
-        value = original(self)
-        kept = [cells_of.get(id(summary), (None,))[0] for summary in self.summaries]
-        if None not in kept:
-            phi = np.concatenate([dense_phi(cells) for cells in kept])
-            compared.append((value, twin_of_bound(self, phi, X.toarray(), weight)))
-        return value
-
-    monkeypatch.setattr(MemoizedCorpus, "bound", bound)
     weight = np.random.default_rng(0).gamma(2.0, 0.5, 60) + 0.1 if weighted else np.ones(60)
+    made = watched(monkeypatch, BatchSummary, "of", lambda summary, cells: (summary, cells))
+
+    def compare(bound, corpus):
+        # Summaries of all batches that are as they were made
+        kept = [cells for each in corpus.summaries for summary, cells in made if summary is each]
+        if len(kept) < len(corpus.summaries):
+            return None
+        return bound, twin_of_bound(corpus, np.concatenate([dense_phi(cells) for cells in kept]), weight)
+
+    compared = watched(monkeypatch, MemoizedCorpus, "bound", compare)
     make_model(max_iter=12).fit(X, sample_weight=weight)
-    assert len(compared) > 3
-    values, expected = np.array(compared).T
-    assert_allclose(values, expected, rtol=1e-9)
+    found, expected = np.transpose([pair for pair in compared if pair])
+    assert len(found) > 3
+    assert_allclose(found, expected, rtol=1e-9)
 
 
 @pytest.mark.slow
@@ -120,25 +94,10 @@ def test_bound_never_falls_without_moves(start):
 
 
 @pytest.mark.slow
-def test_gains_and_history_of_moves_are_those_of_the_bound(monkeypatch):
-    """Gains of what is decided are what the bound of all summaries says before and after."""
-    compared = []
-    original = MemoizedCorpus.move
-
-    def move(self, moves):
-        before = self.bound() - self.n_topics * np.log(self.topics.topic_concentration)
-        made = original(self, moves)
-        after = self.bound() - self.n_topics * np.log(self.topics.topic_concentration)
-        if sum(gain for *_, gain in made) != 0.0:  # but for that which is part of a drop
-            compared.append((after - before, sum(gain for *_, gain in made)))
-        return made
-
-    monkeypatch.setattr(MemoizedCorpus, "move", move)
-    model = make_model(12, max_iter=12, batch_size=100).fit(BARS.data)
+def test_history_of_moves_is_that_of_passes():
+    model = make_model(12, max_iter=12, batch_size=100).fit(make_bars(200, random_state=0).data)
     moves, passes = model.move_history_, model.training_history_
     assert {"merge", "split"} <= set(moves["kind"].tolist())
-    changes, gains = np.array(compared).T
-    assert_allclose(changes, gains, atol=1e-8 * abs(passes["elbo"][-1]))
     after = passes[np.searchsorted(passes["n_samples"], moves["n_samples"])]
     assert_array_equal(moves["elbo"], after["elbo"])
     for n_samples in np.unique(moves["n_samples"]):
@@ -158,25 +117,18 @@ def test_no_split_is_tried_if_none_is_allowed():
 @pytest.mark.slow
 def test_moves_from_refused_results_are_made_only_where_they_raise_the_bound(monkeypatch):
     """With one step per document, many results and some of the moves that follow from them are worse."""
-    made, original = [], MemoizedTraining._merge
 
-    def merge(self, *found):
-        moves = original(self, *found)
-        if self._refused:
-            made.append(len(moves) > 0)
-        return moves
+    def made_again(moves, training, *_):
+        return bool(training._refused) and len(moves) > 0
 
-    monkeypatch.setattr(MemoizedTraining, "_merge", merge)
+    made = watched(monkeypatch, MemoizedTraining, "_merge", made_again)
     rng = np.random.default_rng(4)
     documents = rng.poisson(rng.gamma(0.3, 3.0, (12, 5)))
     settings = {"batch_size": 1, "max_iter": 10, "max_doc_update_iter": 1, "document_start": "cold"}
     model = make_model(**settings).fit(documents)
     assert sum(made) == 2
-    passes, moves = model.training_history_, model.move_history_
-    assert np.diff(passes["elbo"]).min() >= -1e-10 * abs(passes["elbo"][-1])
-    fewer = np.where(moves["kind"] == "split", -1, 1)
-    fewer = [fewer[moves["n_samples"] == n_samples].sum() for n_samples in passes["n_samples"]]
-    assert_array_equal(passes["n_components"], 5 - np.cumsum(fewer))
+    elbo = model.training_history_["elbo"]
+    assert np.diff(elbo).min() >= -1e-10 * abs(elbo[-1])
 
 
 def test_sums_of_batches_follow_edits_of_topics():
@@ -198,13 +150,12 @@ def corpus_and_phi():
     """A MemoizedCorpus of two batches after some passes, its CellTopics, and the shares of all documents."""
     # Above 1, what is left to other topics is large enough for differences to be exact.
     model = make_model(4, split_merge=False, max_iter=3, topic_concentration=2.0).fit(X)
-    topics = model._state
-    corpus = MemoizedCorpus(topics, [], LEARNED)
-    corpus.has_tokens, cells = True, []
-    reader = DocumentReader(as_documents(X))
+    method, topics = make_model()._method(), model._state
+    corpus, cells = MemoizedCorpus(topics, [], method.parameters), []
+    corpus.has_tokens = True
     with Workers(1) as workers:
         for first in (0, 30):
-            counts = model._method().inference(reader.batch(np.arange(first, first + 30)), topics, workers)
+            counts = method.inference(batch_of(X[first : first + 30]), topics, workers)
             cells.append(CellTopics.of(counts, workers))
     corpus.summaries = [BatchSummary.of(part) for part in cells]
     corpus.recount()
@@ -240,13 +191,12 @@ def test_merges_and_splits_equal_a_full_recomputation(monkeypatch, corpus_and_ph
     monkeypatch.setattr(_splits, "divide_cells", divide)
     proposal = Proposal(2, 2, np.zeros((3, 25)), np.array([0.2, 0.5, 0.3]))
     splits = TrackedSplits([proposal])
-    with Workers(1) as workers:
-        for visit in visits_of(corpus, cells, workers):
-            tracked.see(visit)
-            splits.see(visit)
+    see_all(corpus, cells, tracked, splits)
     merges, found = tracked.decided(corpus), splits.decided(corpus)
     log_gamma = np.log(corpus.topics.topic_concentration)
-    corpus.move([*merges, *found])
+    made = corpus.move([*merges, *found])
+    shared = found[0].gain / 2  # by two new topics
+    assert [gain for *_, gain in made] == pytest.approx([merges[0].gain, shared, shared])
     assert corpus.bound() == pytest.approx(before + merges[0].gain + found[0].gain + log_gamma, rel=1e-12)
     # The same from the documents: the merged topics, the largest of three parts, and the others behind.
     parts = np.zeros((*phi.shape[:2], 3))
@@ -256,11 +206,9 @@ def test_merges_and_splits_equal_a_full_recomputation(monkeypatch, corpus_and_ph
     merged = phi[..., [1, 3]].sum(axis=2)
     largest = found[0].proposal.totals.argmax()
     rest = np.delete(parts, largest, axis=2)
-    place = sorted(
-        [(0, phi[..., 0]), (merges[0].topics[0], merged), (2, parts[..., largest])], key=lambda x: x[0]
-    )
-    after = np.concatenate([np.stack([values for _, values in place], axis=2), rest], axis=2)
-    assert corpus.bound() == pytest.approx(twin_of_bound(corpus, after, X.toarray(), np.ones(60)), rel=1e-9)
+    place = {0: phi[..., 0], merges[0].topics[0]: merged, 2: parts[..., largest]}
+    after = np.concatenate([np.stack([place[k] for k in sorted(place)], axis=2), rest], axis=2)
+    assert corpus.bound() == pytest.approx(twin_of_bound(corpus, after), rel=1e-9)
 
 
 def test_parts_of_a_topic_have_all_its_tokens(corpus_and_phi):
@@ -283,67 +231,54 @@ def test_topics_are_divided_in_more_parts_after_each_odd_number_of_refusals(corp
     for identity, n_refusals in ((0, 2), (3, 1), (1, 3)):
         for number in range(n_refusals):
             waiting.refuse(identity, number)
+    see_all(corpus, cells, gathered)
     with Workers(1) as workers:
-        for visit in visits_of(corpus, cells, workers):
-            gathered.see(visit)
         proposed = gathered.proposed(corpus, waiting, 0, workers)
     assert [len(proposed[k].shares) > 2 for k in range(4)] == [False, False, True, True]
 
 
 def test_drop_equals_a_full_recomputation(monkeypatch, corpus_and_phi):
     corpus, cells, phi = corpus_and_phi
-    delete = Delete(1, 3)
-    made = []
-    original = BatchSummary.of.__func__
-
-    def of(cls, cells):
-        made.append(cells)
-        return original(cls, cells)
-
-    monkeypatch.setattr(BatchSummary, "of", classmethod(of))
-    after = []
-    with Workers(1) as workers:
-        for visit in visits_of(corpus, cells, workers):
-            made.clear()
-            delete.see(visit)
-            joined, anew = map(dense_phi, made)
-            assert 0 < len(anew) < 30
-            joined[np.flatnonzero(joined.sum(axis=(1, 2)) == 0)] = anew
-            after.append(joined)
+    delete, after = Delete(1, 3), []
+    made = watched(monkeypatch, BatchSummary, "of", lambda _, cells: dense_phi(cells))
+    see_all(corpus, cells, delete)
+    for joined, anew in zip(made[::2], made[1::2], strict=True):
+        assert 0 < len(anew) < 30
+        joined[np.flatnonzero(joined.sum(axis=(1, 2)) == 0)] = anew
+        after.append(joined)
     without = delete.done(corpus)
     after = np.delete(np.concatenate(after), 1, axis=2)
     assert_allclose(after.sum(axis=2), phi.sum(axis=2), rtol=1e-12)
-    expected = twin_of_bound(without, after, X.toarray(), np.ones(60))
-    assert without.bound() == pytest.approx(expected, rel=1e-9)
+    assert without.bound() == pytest.approx(twin_of_bound(without, after), rel=1e-9)
 
 
 def test_limits_of_a_merge_hold(corpus_and_phi):
     """Whatever cells are: the mixing in them is between none and that of sums over words or documents."""
     corpus, cells, _ = corpus_and_phi
-    tracked = TrackedMerges(corpus)
-    with Workers(1) as workers:
-        for visit in visits_of(corpus, cells, workers):
-            tracked.see(visit)
-    sizes = PairSizes(corpus)
+    tracked, sizes = TrackedMerges(corpus), PairSizes(corpus)
+    see_all(corpus, cells, tracked)
     for merge in tracked.decided(corpus):
         least, most = sizes.gains(*merge.topics)
         assert least <= merge.gain + 1e-9
         assert merge.gain <= most
 
 
-@pytest.mark.parametrize("damage", ["topic", "word", "document_topic", "lengths", "bounds", "entropy"])
-def test_damaged_summaries_are_refused(damage):
+def test_damaged_summaries_are_refused():
     model = make_model(max_iter=2).fit(X)
-    array = getattr(model._state.summaries, damage)
-    value = array[:-1] if damage == "entropy" else array + 1000
-    set_attribute(model, f"_state.summaries.{damage}", value)
-    with pytest.raises(ValueError, match="damaged"):
-        model.partial_fit(X)
+    for damage in ("topic", "word", "document_topic", "lengths", "bounds", "entropy"):
+        array, damaged = getattr(model._state.summaries, damage), copy(model)
+        value = array[:-1] if damage == "entropy" else array + 1000
+        set_attribute(damaged, f"_state.summaries.{damage}", value)
+        with pytest.raises(ValueError, match="damaged"):
+            damaged.partial_fit(X)
 
 
 def test_mean_topics_are_read_after_training_alone():
     """Whatever topic_expectation says, passes raise the bound, which asks for geometric means."""
-    one, other = (make_model(max_iter=3, topic_expectation=name).fit(X) for name in ("geometric", "mean"))
+    one, other = (
+        make_model(max_iter=2, split_merge=False, topic_expectation=name).fit(X)
+        for name in ("geometric", "mean")
+    )
     assert_array_equal(one.training_history_, other.training_history_)
     assert_array_equal(one.components_, other.components_)
     assert one.score(X) != other.score(X)
@@ -361,11 +296,11 @@ def test_smallest_counts_leave_the_bound_finite(method):
         assert np.isfinite(model.training_history_["elbo"]).all()
 
 
-@pytest.mark.parametrize("seed", [0, 5])
-def test_merges_that_are_tried_in_vain_leave_the_numbers_of_topics(seed):
+def test_merges_that_are_tried_in_vain_leave_the_numbers_of_topics():
     """Counts of all sizes, where documents as seen last are refused: merges, and then drops, are tried."""
-    rng = np.random.default_rng(seed)
-    X = np.where(rng.random((8, 6)) < 0.5, 0.0, 10.0 ** rng.uniform(-12, 12, (8, 6)))
     settings = {"max_iter": 2, "max_doc_update_iter": 5, "shuffle": True}
-    model = make_model(3, batch_size=int(rng.integers(1, 9)), **settings).fit(X)
-    assert_allclose(model.components_.sum(axis=1), 1.0)
+    for seed in (0, 5):
+        rng = np.random.default_rng(seed)
+        X = np.where(rng.random((8, 6)) < 0.5, 0.0, 10.0 ** rng.uniform(-12, 12, (8, 6)))
+        model = make_model(3, batch_size=int(rng.integers(1, 9)), **settings).fit(X)
+        assert_allclose(model.components_.sum(axis=1), 1.0)

@@ -1,47 +1,37 @@
 """Online EM for the HDP: its updates, the law of a new topic, and births."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma
 
-from sktopic._documents._matrices import DocumentReader
 from sktopic._kernels._groups import CountsTarget
 from sktopic._kernels.random._rng import combine_keys, position_keys, uniforms
+from sktopic._kernels.topics._dirichlet import fit_dirichlet
 from sktopic._runtime._parallel import Workers
-from sktopic._topics._prior import PRIOR_INERTIA
-from sktopic._topics._word_counts import N_PARTS, WordCounts, no_average
-from sktopic.datasets import make_lda_documents
+from sktopic._topics._prior import MAX_ITER, PRIOR_INERTIA, TOL
+from sktopic._topics._word_counts import N_PARTS, no_average
 from sktopic.hdp import OnlineEMHDP, _online_em_method
-from sktopic.hdp._online_em_method import GrowingOnlineEM, GrowingPrior
+from sktopic.hdp._online_em_method import GrowingOnlineEM
 from tests.reference import online_em_hdp as reference
 
 from .conftest import next_update
-
-X = sp.csr_array(
-    make_lda_documents(90, n_features=25, n_components=4, mean_length=20, random_state=0).data,
-    dtype=np.float64,
-)
+from .lda_models import X, batch_of, watched
 
 
 def make_model(**params):
     return OnlineEMHDP(**{"batch_size": 30, "max_iter": 2, "random_state": 0, **params})
 
 
-def counts_of(model, dense, seed=0):
-    """The document step for dense documents, and what it adds to words and topics, those to come last."""
-    batch = DocumentReader(sp.csr_array(np.asarray(dense, dtype=np.float64))).batch(np.arange(len(dense)))
-    update, n_topics = next_update(model, model.total_samples_), model._state.words.n_topics
-    added = np.zeros((np.shape(dense)[1], n_topics))
-    target = CountsTarget(added, np.zeros((N_PARTS, n_topics)), *no_average(n_topics))
+def tokens_of(counts, words):
+    """What a document step adds to all words and topics, those to come last."""
+    n_topics = len(counts.prior)
+    tokens = np.zeros((25, n_topics))
+    target = CountsTarget(tokens, np.zeros((N_PARTS, n_topics)), *no_average(n_topics))
     with Workers(1) as workers:
-        keys = position_keys(seed, 0, len(dense))
-        counts = model._method().infer(model._state, batch, keys, update, workers)
-        counts.add_to(target, batch.words, 1.0, workers)
-    return counts, added
+        counts.add_to(target, words, 1.0, workers)
+    return tokens
 
 
 def read(model):
@@ -64,7 +54,10 @@ def alpha_of(model):
 def test_single_tokens_have_the_conditional_in_print(max_births):
     """Several topics to come break sticks off what a new one has; with none it is left out."""
     model = make_model(doc_concentration=3.0, max_births=max_births, topic_concentration=2.0).fit(X)
-    _, added = counts_of(model, np.eye(25))
+    batch, update = batch_of(np.eye(25)), next_update(model, model.total_samples_)
+    with Workers(1) as workers:
+        keys = position_keys(0, 0, 25)
+        added = tokens_of(model._method().infer(model._state, batch, keys, update, workers), batch.words)
     alpha, phi = alpha_of(model), read(model)
     n = len(alpha)
     expected = np.array([reference.conditional(0, alpha, 3.0, phi[:, w], 25) for w in range(25)])
@@ -86,108 +79,56 @@ def birth_key(state):
     return combine_keys(state.seed, _online_em_method.BIRTH_KEY, state.n_updates)
 
 
-# Updates
-
-
-def test_statistics_and_proportions_move_as_printed(monkeypatch):
-    """Documents of words that one topic has: their topics are certain, and expectations known."""
-    model = make_model(topic_word_prior=0.0, doc_concentration=1000.0).partial_fit(X)
-    n_words = 24
-    store = np.zeros((25, 4))
-    store[np.arange(n_words), np.arange(n_words) % 3] = 1.0
-    alpha = np.array([3.0, 2.0, 3.0])
-    old = digamma(alpha) - digamma(alpha.sum())
-    words = replace(WordCounts.of(store), scale=20.0 / store.sum())
-    changed = replace(model._state, words=words, ids=np.arange(4), proportions=GrowingPrior(alpha, old))
-    model._state = model._method().reported(changed)
-    before = store * words.scale
-    monkeypatch.setattr(_online_em_method, "TOL", 1e-12)
-    monkeypatch.setattr(_online_em_method, "MAX_ITER", 1000)
-    # No topic to come: nothing is drawn to it.
-    monkeypatch.setattr(GrowingPrior, "left", lambda self, concentration: 0.0)
-    dense = np.zeros((30, 25))
-    dense[:, :n_words] = np.random.default_rng(0).integers(0, 3, (30, n_words))
-    t = model._state.n_topic_updates + 1
-    model.partial_fit(dense)
-    n = np.zeros((30, 3))
-    for w in range(n_words):
-        n[:, w % 3] += dense[:, w]
-    hat = np.zeros((25, 3))
-    hat[np.arange(n_words), np.arange(n_words) % 3] = dense[:, :n_words].sum(axis=0) / 30
-    rho = model._method().steps(t)
-    expected = (1 - rho) * before[:, :3] + rho * hat
-    words, found = model._state.words, model._state.proportions
-    assert_allclose(words.store[:, :3] * words.scale, expected, rtol=1e-5, atol=1e-12)
-    rho = model._method().steps(PRIOR_INERTIA + t - 1)
-    averages = (1 - rho) * old + rho * reference.log_proportions(n, alpha)
-    assert_allclose(found.log_theta, averages, rtol=1e-6)
-    fitted = digamma(found.alpha) - digamma(found.alpha.sum())
-    assert_allclose(fitted, averages, rtol=1e-6)
-
-
-# Births
-
-
-def births(model, monkeypatch):
-    """(alpha before and after, left before, places of topics to come with tokens, shares) of every update."""
-    seen, counted = [], []
-    learned, original = GrowingOnlineEM.learned, _online_em_method.with_births
-
-    def watched_update(self, state, counts, update, workers):
-        counted.append(counts)
-        return learned(self, state, counts, update, workers)
-
-    def with_births(state, topics, words, update):
-        before, counts = state.proportions, counted[-1].expected
-        left, n = before.left(state.doc_concentration), state.n_born
-        tokens = np.zeros((25, len(counts.prior)))
-        parts = np.zeros((N_PARTS, len(counts.prior)))
-        with Workers(1) as workers:
-            target = CountsTarget(tokens, parts, *no_average(len(counts.prior)))
-            counts.add_to(target, counted[-1].words, 1.0, workers)
-        found = [k for k in counts.drawn_topics().tolist() if tokens[:, k].sum() >= model.min_birth_tokens]
-        places = [k - n for k in found if k >= n]
-        columns = state.words.store[:, n:][:, places].copy()
-        shares = reference.shares(left, uniforms(birth_key(state), state.n_spare), state.topic_concentration)
-        after = original(state, topics, words, update)
-        seen.append((before.alpha, after.proportions.alpha, left, places, shares[places]))
-        alpha = after.proportions.alpha
-        expected = digamma(alpha[n:]) - digamma(alpha.sum())  # which leave alpha as it is
-        assert_allclose(after.proportions.log_theta[n:], expected, rtol=1e-12)
-        if after.n_born > n:
-            assert_array_equal(after.words.store[:, n : after.n_born], columns)
-        assert not np.any(after.words.store[:, after.n_born :])  # those to come have nothing
-        return after
-
-    monkeypatch.setattr(GrowingOnlineEM, "learned", watched_update)
-    monkeypatch.setattr(_online_em_method, "with_births", with_births)
-    model.fit(X)
-    return seen
+# Updates and births
 
 
 @pytest.mark.parametrize(
     ("max_births", "gamma", "tokens"),
     [(0, 5.0, 0.0), (1, 0.5, 0.0), (1, 5.0, 1.0), (4, 5.0, 0.0), (None, 0.5, 1.0), (None, 5.0, 0.0)],
 )
-def test_a_topic_is_born_when_tokens_are_drawn_to_it(monkeypatch, gamma, max_births, tokens):
+def test_topics_move_as_printed_and_are_born_when_tokens_are_drawn_to_them(
+    monkeypatch, gamma, max_births, tokens
+):
     settings = {"topic_concentration": gamma, "max_births": max_births, "min_birth_tokens": tokens}
-    model = make_model(batch_size=3, **settings)
-    seen = births(model, monkeypatch)
-    numbers = []
-    for before, after, left, places, shares in seen:
-        assert_array_equal(after[: len(before)], before)
-        numbers.append(len(after) - len(before))
-        assert numbers[-1] == len(places) * (left > 0)
-        if left > 0:
-            assert_allclose(after[len(before) :], np.maximum(shares, 1e-6), rtol=1e-9)
-    if max_births is not None:
-        assert max(numbers) <= max_births
-        assert model._state.words.n_topics == len(alpha_of(model)) + max_births
-    assert (max(numbers) > 0) == (max_births != 0)
-    assert min(numbers) == 0
-    assert len(alpha_of(model)) == 2 + sum(numbers)
-    assert np.all(np.diff(model.topic_ids_) > 0) and model.topic_ids_[-1] < len(alpha_of(model))
-    assert alpha_of(model).sum() <= model.doc_concentration and np.all(model.doc_topic_prior_ > 0)
+    model, born = make_model(**settings).partial_fit(sp.csr_array((1, 25))), []
+    seen = watched(monkeypatch, GrowingOnlineEM, "infer", lambda counts, *_: counts)
+    for i in range(0, 60, 3):
+        key, n, prior = birth_key(model._state), len(alpha_of(model)), model._state.proportions
+        before = model._state.words.store * model._state.words.scale
+        state, found = model.partial_fit(X[i : i + 3])._state, seen[-1]
+        b, alpha, average = state.doc_concentration, alpha_of(model), state.proportions.log_theta
+        added, drawn, t = tokens_of(found, found.batch.words), found.drawn_topics(), state.n_topic_updates
+        rho, store = model._method().steps(t), state.words.store * state.words.scale
+        assert_allclose(found.prior[:n], prior.alpha)
+        if t == 1:  # topics were random
+            assert_array_equal(alpha[:n], prior.alpha)
+        else:
+            assert_allclose(store[:, :n], (1 - rho) * before[:, :n] + rho * added[:, :n] / 3, rtol=1e-5)
+            gains = found.prior_statistics().topic_gains[:n] / prior.alpha / 3 + digamma(prior.alpha)
+            told = gains - digamma(prior.alpha.sum() + found.batch.lengths).mean()
+            step = model._method().steps(PRIOR_INERTIA + t - 1)
+            assert_allclose(average[:n], (1 - step) * prior.log_theta + step * told, rtol=1e-10)
+            fitted = prior.alpha.copy()
+            fit_dirichlet(average[:n], fitted, MAX_ITER, TOL)
+            most = b * state.n_samples_seen / (state.n_samples_seen + gamma)
+            assert_allclose(alpha[:n], fitted * min(1.0, most / fitted.sum()), rtol=1e-8)
+        left = max(b - alpha[:n].sum(), 0.0)
+        shares = reference.shares(left, uniforms(key, added.shape[1] - n), gamma)
+        places = drawn[(drawn >= n) & (left > 0.0) & (added[:, drawn].sum(axis=0) >= tokens)]
+        born.append(len(places))
+        assert_allclose(alpha[n:], np.maximum(shares[places - n], 1e-6), rtol=1e-9)
+        # Averages of new topics leave alpha as it is.
+        assert_allclose(average[n:], digamma(alpha[n:]) - digamma(alpha.sum()), rtol=1e-12)
+        assert_allclose(store[:, n : len(alpha)], rho * added[:, places] / 3, rtol=1e-5, atol=1e-12)
+        assert not np.any(store[:, len(alpha) :])  # those to come have nothing
+        if max_births is not None:
+            assert store.shape[1] == len(alpha) + max_births
+    assert max_births is None or max(born) <= max_births
+    assert (max(born) > 0) == (max_births != 0)
+    assert min(born) == 0
+    assert len(alpha) == 2 + sum(born)
+    assert np.all(np.diff(model.topic_ids_) > 0) and model.topic_ids_[-1] < len(alpha)
+    assert alpha.sum() <= model.doc_concentration and np.all(model.doc_topic_prior_ > 0)
     assert_allclose(model.topic_weights_, model.doc_topic_prior_ / model.doc_concentration)
 
 

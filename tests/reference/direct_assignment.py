@@ -44,14 +44,8 @@ def elbo(X, phi, theta, lam, beta, alpha, gamma, eta, scale):
     return scale * documents + topic_terms(lam, eta).sum() + sticks_term(beta, gamma)
 
 
-def gradient_fixed(theta, beta, alpha, scale):
-    """Of the documents' part in beta, theta being what it is."""
-    gradient = log_proportions(theta).sum(axis=0) - len(theta) * digamma(alpha * beta)
-    return scale * alpha * gradient
-
-
 def gradient_profile(tokens, beta, alpha, scale):
-    """The same with theta = alpha beta + tokens; the rest gets none."""
+    """Of the documents' part in beta, with theta = alpha beta + tokens; the rest gets none."""
     gains = digamma(alpha * beta[:-1] + tokens) - digamma(alpha * beta[:-1])
     return np.append(scale * alpha * gains.sum(axis=0), 0.0)
 
@@ -65,12 +59,14 @@ def logit_gradient(gradient, beta, gamma):
     return (1 - v) * beta[:n] * gradient[:n] - v * after - (gamma - 1) * v
 
 
-def best_documents(X, log_f, beta, alpha, n_iter=2000):
+def best_documents(X, log_f, beta, alpha):
     """phi and theta by coordinate ascent from equal shares; log_f (n_topics, n_features) are log topics."""
     f, n_topics = log_f.T, len(log_f)
     lengths = X.sum(axis=1, keepdims=True)
     theta = np.hstack([alpha * beta[:-1] + lengths / n_topics, np.full((len(X), 1), alpha * beta[-1])])
-    for _ in range(n_iter):
+    before = 0.0 * theta
+    while np.any(np.abs(theta - before) > 1e-13 * theta):
+        before = theta.copy()
         logits = f + log_proportions(theta)[:, None, :-1]
         phi = np.exp(logits - logits.max(axis=2, keepdims=True))
         phi /= phi.sum(axis=2, keepdims=True)

@@ -1,18 +1,12 @@
 """Online EM for the HDP, as printed (the twin of hdp._online_em_method)."""
 
 import numpy as np
-from scipy.special import digamma
 
 
 def conditional(n, alpha, b, phi_w, n_features):
     """Of a token of one word, given the tokens n of its document in topics: those, then a new one."""
     weights = np.append((n + alpha) * phi_w, (b - alpha.sum()) / n_features)
     return weights / weights.sum()
-
-
-def log_proportions(n, alpha):
-    """The mean of E[log nu] over documents that have n (n_documents, n_topics) tokens in topics."""
-    return (digamma(alpha + n) - digamma(alpha.sum() + n.sum(axis=1, keepdims=True))).mean(axis=0)
 
 
 def stick(u, topic_concentration):
