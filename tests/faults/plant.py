@@ -42,18 +42,10 @@ LONGEST_TEST = 30
 COMMON = ("test_common", "test_bad_input")
 CODE = (".py", ".pyx", ".pxd", ".h")
 NO_CODE = ("__init__.py",)
-# Whose two arguments may be swapped without a change
-SYMMETRIC = ("max", "min", "fmax", "fmin", "maximum", "minimum")
-
-TOKEN = re.compile(
-    r"""(?P<comment>\#(?!\s*(?:if|include|define|else|endif|ifndef|ifdef|pragma)\b)[^\n]*|//[^\n]*(?=\n)|/\*.*?\*/)
-    |(?P<string>[rbf]{0,2}(?:\"\"\".*?\"\"\"|'''.*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))
-    |(?P<number>(?:0[xX][0-9a-fA-F]+)|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
-    |(?P<name>[A-Za-z_]\w*)
-    |(?P<operator>\*\*|//|<<=|>>=|<<|>>|\+\+|--|->|[-+*/<>=!&|^]=|&&|\|\||[-+*/<>=&|^~%.,:;()\[\]{}@?])
-    |(?P<newline>\n)""",
-    re.VERBOSE | re.DOTALL,
-)
+# Strings and comments, which are blanked before rules are applied; in C also directives.
+TEXT = r"""\"{3}.*?\"{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
+BLANKED_IN_C = re.compile(rf"{TEXT}|//[^\n]*|/\*.*?\*/|^ *#(?:\\\n|[^\n])*", re.DOTALL | re.MULTILINE)
+BLANKED = re.compile(rf"{TEXT}|#[^\n]*", re.DOTALL)
 EXCHANGED = {
     "+": "-", "-": "+", "*": "/", "/": "*", "<": "<=", "<=": "<", ">": ">=", ">=": ">",
     "==": "!=", "!=": "==", "+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=",
@@ -61,6 +53,33 @@ EXCHANGED = {
     "True": "False", "False": "True", "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum",
     "zeros": "ones", "ones": "zeros", "log": "log1p", "exp": "expm1", "first": "last", "last": "first",
 }  # fmt: skip
+OPERATORS = "|".join(re.escape(each) for each in EXCHANGED if not each.isalpha())
+NAMES = "|".join(each for each in EXCHANGED if each.isalpha())
+# Kinds of faults: what is replaced in a line, and by what.
+RULES = [
+    ("exchanged", rf"(?<= )({OPERATORS})(?= )", lambda match: EXCHANGED[match[0]]),
+    ("exchanged", rf"\b(?<!->)(?<!\.(?=first|last))({NAMES})\b", lambda match: EXCHANGED[match[0]]),
+    ("sign", r"(?<=[(\[{ :=])(?<!except.)(?<!except..)-(?=[\w(])", ""),
+    ("constant", r"(?<![\w.])(?<!e-)\d+(?![\w.])", lambda match: str(int(match[0]) + 1)),
+    ("constant", r"(?<![\w.])1(?![\w.])", "0"),
+    ("constant", r"(?<![\w.])(\d+\.\d*(e[-+]?\d+)?|\d+e[-+]?\d+)", r"(1.1 * \g<0>)"),
+    (
+        "constant",
+        r"(?<=\b0x)([0-9a-fA-F]*)([0-9a-fA-F])\b",
+        lambda match: match[1] + ("1" if match[2] == "0" else "0"),
+    ),
+    ("axis", r"(?<=\baxis=)[01]", lambda match: str(1 - int(match[0]))),
+    ("not", r"\bnot (?!in\b)", ""),
+    ("copy", r"\.copy\(\)", ""),
+    ("key", r"\b\w+_KEY\b(?! =)", lambda match: "2" if match[0] == "FIT_KEY" else "1"),
+    ("range", r"(?<=\brange\()\w+(?=\))", r"\g<0> - 1"),
+    ("swapped", r"\b(?!f?max\b|f?min\b|maximum\b|minimum\b)(\w+)\((\w+), (\w+)(?=[,)])", r"\1(\3, \2"),
+    ("index", r"(?<=[\w\])]\[)[a-z]\w*(?=\])", r"\g<0> - 1"),
+]
+NO_RULES = re.compile(r"\s*(import|from|cimport|class|cdef extern|ctypedef)\b|\s*@")
+DECLARATION = re.compile(r"(def|cdef|cpdef|static|CLONED|for .* in range\(0\))\b.*[(,:{]$")
+DOES = re.compile(r"[\w.\[\], :]+ [-+*/]?=( |$)|[\w.]+\(|continue$|break$")
+OPENS = re.compile(r"(cdef|def|class|ctypedef|if|for|while|elif|return|with|assert)\b")
 
 
 @dataclass
@@ -91,117 +110,36 @@ def part_of(path):
     return "base" if len(path.parts) == 2 or family.startswith("_") else "functions"
 
 
-def tokens(text, is_c):
-    """(kind, text, start, end) of everything but comments and space."""
-    position = 0
-    while position < len(text):
-        if is_c and text[position] == "#":  # a directive, with the lines it goes on over
-            position = re.compile(r"(?:\\\n|[^\n])*").match(text, position).end()
-            continue
-        found = TOKEN.match(text, position)
-        if found is None or (is_c and found.lastgroup == "operator" and found.group() == "//"):
-            position += 1
-            continue
-        if found.lastgroup == "comment" and found.group().startswith("/") and not is_c:
-            found = re.compile(r"//|/").match(text, position)
-            yield "operator", found.group(), position, found.end()
-        elif found.lastgroup != "comment":
-            yield found.lastgroup, found.group(), position, found.end()
-        position = found.end()
-
-
 def faults_of(path):
     """All faults that can be planted in a file."""
-    text = (ROOT / path).read_text()
-    is_c = path.suffix == ".h"
-    lines = text.split("\n")
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
+    text, is_c = (ROOT / path).read_text(), path.suffix == ".h"
+    blanked = BLANKED_IN_C if is_c else BLANKED
+    code = blanked.sub(lambda found: re.sub(r"[^\n]", "\0", found[0]), text).split("\n")
     found = []
 
-    def add(kind, start, end, new):
-        number = next(n for n in range(len(lines)) if starts[n] <= start < starts[n + 1])
-        if end > starts[number + 1]:
-            return
-        line = lines[number]
-        after = line[: start - starts[number]] + new + line[end - starts[number] :]
+    def add(kind, after):
         if after != line:
             found.append(Fault(str(path), number + 1, kind, line, after))
 
-    code = [token for token in tokens(text, is_c) if token[0] != "newline"]
-    described = set()  # lines of docstrings
-    for kind, token, start, end in code:
-        if kind == "string" and "\n" in token:
-            first, last = text.count("\n", 0, start), text.count("\n", 0, end)
-            described.update(range(first, last + 1))
-    brackets = []
-    for i, (kind, token, start, end) in enumerate(code):
-        previous = code[i - 1][1] if i else ""
-        following = code[i + 1][1] if i + 1 < len(code) else ""
-        line = lines[text.count("\n", 0, start)]
-        if re.match(r"\s*(import|from|cimport|@|class|cdef extern|ctypedef|#)\b", line):
-            continue
-        declared = re.match(r"\s*(def|cdef|cpdef|static|CLONED|for .* in range\(0\))\b.*[(,:{]\s*$", line)
-        if kind == "operator" and token in "([{":
-            brackets.append(code[i - 1])
-        elif kind == "operator" and token in ")]}" and brackets:
-            brackets.pop()
-        if token in EXCHANGED and not declared:
-            unary = previous in "([{,=:*/+-<>" or previous in ("return", "in", "and", "or", "not")
-            if kind == "operator" and token in ("+", "-", "*", "/") and (unary or previous == ""):
-                if token == "-":
-                    add("sign", start, end, "")
-            elif token == "*" and is_c and re.match(r"\w", text[end]):
-                pass  # a pointer
-            elif kind != "string" and not (token in ("first", "last") and previous in (".", "->")):
-                add("exchanged", start, end, EXCHANGED[token])
-        if kind == "number" and not declared:
-            if re.fullmatch(r"\d+", token):
-                add("constant", start, end, str(int(token) + 1))
-                if token == "1":
-                    add("constant", start, end, "0")
-            elif "." in token:
-                add("constant", start, end, f"(1.1 * {token})")
-            elif token.startswith("0x"):
-                add("constant", start, end, token[:-1] + ("0" if token[-1] != "0" else "1"))
-        if token == "axis" and following == "=" and i + 2 < len(code):
-            axis = code[i + 2]
-            add("axis", axis[2], axis[3], {"0": "1", "1": "0"}.get(axis[1], axis[1]))
-        if token == "not" and following != "in":
-            add("not", start, end, "")
-        if token == "copy" and previous == "." and text[end : end + 2] == "()":
-            add("copy", start - 1, end + 2, "")
-        if token.endswith("_KEY") and kind == "name" and following != "=":
-            add("key", start, end, "1" if token != "FIT_KEY" else "2")
-        if token == "range" and following == "(":
-            close = re.compile(r"\((\w+)\)").match(text, end)
-            if close:
-                add("range", end, close.end(), f"({close.group(1)} - 1)")
-        called = kind == "name" and token not in SYMMETRIC
-        swap = re.compile(r"\((\w+), (\w+)([,)])").match(text, end) if called else None
-        if swap and following == "(" and not re.match(r"\s*(def|cdef|cpdef|static|CLONED)\b", line):
-            add("swapped", end, swap.end(), f"({swap.group(2)}, {swap.group(1)}{swap.group(3)}")
-        index = re.compile(r"\[([a-z]\w*)\]").match(text, start) if token == "[" else None
-        if index and re.match(r"[\w\])]", text[start - 1]):
-            add("index", start, index.end(), f"[{index.group(1)} - 1]")
-    for n, line in enumerate(lines):
-        if n in described:
-            continue
-        indent = line[: len(line) - len(line.lstrip())]
-        statement = line.strip()
-        whole = statement.count("(") == statement.count(")") and statement.count("[") == statement.count("]")
+    for number, (line, bare) in enumerate(zip(text.split("\n"), code)):
+        statement, indent = bare.strip("\0 "), line[: len(line) - len(line.lstrip())]
+        if not NO_RULES.match(line):
+            for kind, pattern, new in RULES:
+                if DECLARATION.match(statement) and kind in ("exchanged", "constant", "swapped"):
+                    continue
+                for match in re.finditer(pattern, bare):
+                    replacement = new(match) if callable(new) else match.expand(new)
+                    add(kind, line[: match.start()] + replacement + line[match.end() :])
+        is_whole = all(statement.count(one) == statement.count(other) for one, other in ("()", "[]"))
         if is_c:
             if indent and re.match(r"[\w\[\]>.*-]+ ([-+*/]?=) .*;$", statement):
-                found.append(Fault(str(path), n + 1, "line dropped", line, indent + ";"))
-            continue
-        does = re.match(r"[\w.\[\], :]+ ([-+*/]?=) |[\w.]+\(|continue$|break$", statement)
-        opens = re.match(r"(cdef|def|class|ctypedef|if|for|while|elif|return|with|assert)\b", statement)
-        if indent and whole and does and not opens and not statement.endswith((",", "(", "\\", ":")):
-            found.append(Fault(str(path), n + 1, "line dropped", line, f"{indent}pass"))
-        if statement.startswith("if ") and statement.endswith(":") and "raise" in (lines + [""])[n + 1]:
-            found.append(Fault(str(path), n + 1, "check removed", line, f"{indent}if False:"))
-    return [fault for fault in found if fault.line - 1 not in described or fault.kind != "line dropped"]
+                add("line dropped", indent + ";")
+        elif indent and is_whole and DOES.match(statement) and not OPENS.match(statement):
+            if not statement.endswith((",", "(", "\\", ":")):
+                add("line dropped", f"{indent}pass")
+        elif re.match(r"if .*:$", statement) and "raise" in code[number + 1]:
+            add("check removed", f"{indent}if False:")
+    return found
 
 
 def is_python(path, text):
