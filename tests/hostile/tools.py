@@ -8,6 +8,7 @@ import collections
 import contextlib
 import ctypes
 import itertools
+import math
 import mmap
 import multiprocessing
 import os
@@ -15,6 +16,7 @@ import random
 import resource
 import signal
 import sys
+import time
 import traceback
 import warnings
 
@@ -31,6 +33,8 @@ from tests.registry import CLASSES
 N_CASES = int(os.environ.get("SKTOPIC_HOSTILE_CASES", "1000"))
 # Under AddressSanitizer all takes longer, and memory that was freed is held back.
 WATCHED = "libasan" in os.environ.get("LD_PRELOAD", "")
+# Bytes that reading a small file may take beyond what the process has. AddressSanitizer reserves TB.
+SPARE_BYTES = 1 << 50 if WATCHED else 64 << 20
 ESTIMATORS = list(CLASSES)
 # What estimators do by other methods than those of their defaults, and learn besides.
 VARIANTS = {
@@ -67,10 +71,14 @@ def corpus(n_documents=12, n_features=7, seed=0):
     return np.random.default_rng(seed).poisson(1.0, (n_documents, n_features)).astype(float)
 
 
-def check_resources(seconds, most_seconds, grown=0, most_bytes=0):
-    """Time of the processor, and growth of memory in bytes, are within bounds."""
-    most_seconds *= 5 if WATCHED else 1
+@contextlib.contextmanager
+def within(most_seconds, most_bytes=math.inf):
+    """Fail if a block takes more time of the processor, or adds more bytes to the peak of memory."""
+    started, peak = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    yield
+    seconds, most_seconds = time.process_time() - started, most_seconds * (5 if WATCHED else 1)
     assert seconds <= most_seconds, f"{seconds:.1f} s, at most {most_seconds:.1f}"
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak) * 1024
     assert WATCHED or grown <= most_bytes, f"{grown:.3g} bytes more, at most {most_bytes:.3g}"
 
 
@@ -85,6 +93,14 @@ def at_most(more):
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+def check_error(error, word, case="", kinds=(ValueError,), longest=1500):
+    """A refusal has a message that can be read and has a word in it, such as the path of a file."""
+    text = str(error)
+    assert type(error) in kinds, f"{type(error).__name__}: {text} {case}"
+    assert str(word) in text, f"no {word}: {text} {case}"
+    assert text.isprintable() and len(text.replace(str(word), "")) <= longest, f"unclear: {text} {case}"
 
 
 # Fitted state
