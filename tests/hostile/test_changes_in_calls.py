@@ -5,8 +5,8 @@ error that says what was changed, or in the result of a call that nobody has dis
 """
 
 import signal
-import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from itertools import product
@@ -24,7 +24,7 @@ from sktopic.metrics import coherence, document_completion
 from tests.conftest import fitted_state, outcome, set_attribute
 
 from .parameters import values_of
-from .tools import MODELS, check_answers, check_each, corpus, differences, new, share, some
+from .tools import MODELS, check_answers, check_each, corpus, differences, fast_switches, new, share, some
 
 X = sp.csr_array(corpus(100, 30))
 LATER = sp.csr_array(corpus(40, 30, seed=1))
@@ -206,21 +206,19 @@ def meanwhile(act, is_signal):
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGALRM, before)
         return
-    done, interval = threading.Event(), sys.getswitchinterval()
+    done = threading.Event()
 
     def go_on():
         while not done.wait(0.0005):
             act()
 
-    thread = threading.Thread(target=go_on)
-    sys.setswitchinterval(1e-5)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-        sys.setswitchinterval(interval)
+    with fast_switches(), ThreadPoolExecutor(1) as pool:
+        acting = pool.submit(go_on)
+        try:
+            yield
+        finally:
+            done.set()
+        acting.result()
 
 
 READERS = {
