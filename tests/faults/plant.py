@@ -281,33 +281,16 @@ class Copy:
 
 
 def near(tree, fault):
-    """Arguments of pytest for the tests that concern a fault most: those named as its file, those of modules
-    that import it or that name it, and those of all estimators, or of the ones that it is part of."""
-    path = Path(fault.path)
-    names = {f"_{path.stem.strip('_')}"}
-    if part_of(path) == "base":  # one of a package is imported by the name of the package
-        names.add(Path(path.parts[1]).stem)
-    module = re.compile(rf"\b({'|'.join(sorted(names))})\b")
+    """Return the test files that concern a fault most, and all.
+
+    These are those that are named as its module or mention it, and for Python those of all estimators.
+    """
+    stem = Path(fault.path).stem.strip("_")
     files = sorted(file.relative_to(tree) for file in (tree / "tests").glob("**/test_*.py"))
-    common = [file for file in files if file.stem in COMMON]
-    sources = [tree / path, *(tree / "sktopic").glob("**/*.py")]
-    users = [file for file in sources if file == sources[0] or module.search(file.read_text())]
-    stems = [f"test_{file.stem.strip('_')}" for file in users]
-    family = path.parts[1]
-    named = [file for file in files if file.stem in (stems[0], f"{stems[0]}_{family}", f"test_{family}")]
-    others = [file for file in files if file not in named + common]
-    mention = [file for file in others if module.search((tree / file).read_text())]
-    mention += [file for file in others if file.stem in stems[1:] and file not in mention]
-    groups = [named + mention[:5]]
-    if part_of(path) in ("base", "estimators"):
-        text = "\n".join(file.read_text() for file in users)
-        classes = re.findall(r"^class (\w+(?:LDA|HDP))\b", text, re.MULTILINE)
-        whole = part_of(path) != "estimators" or not classes
-        some = [] if whole else ["-k", " or ".join(sorted(set(classes)))]
-        groups += [[*some, "-m", mark, *common] for mark in ("not slow", "slow")]
-    elif not named + mention:  # what kernels share
-        groups.append(["tests/kernels"])
-    return [group for group in groups if group], files
+    named = [file for file in files if stem in file.stem]
+    mention = [file for file in files if re.search(rf"\b_?{stem}\b", (tree / file).read_text())]
+    common = [file for file in files if file.stem in COMMON and part_of(Path(fault.path)) != "kernels"]
+    return list(dict.fromkeys([*named, *mention, *common])) or ["tests/kernels"], files
 
 
 class Contexts:
@@ -344,17 +327,14 @@ class Contexts:
 
 def search(copy, fault, options):
     """The first test that fails, and whether all tests were run."""
-    groups, files = near(copy.tree, fault)
+    chosen, files = near(copy.tree, fault)
     if options.contexts and fault.path.endswith(".py"):
-        chosen = copy.tree.parent / "chosen.txt"
-        chosen.write_text("\n".join(options.contexts.tests(fault)))
-        groups = [[f"@{chosen}"]] if chosen.stat().st_size else []
-    for group in groups:
-        caught = copy.test(map(str, group), NEAR_LIMIT)
-        if caught:
-            return caught, True
-    if options.near:
-        return None, False
+        listed = copy.tree.parent / "chosen.txt"
+        listed.write_text("\n".join(options.contexts.tests(fault)))
+        chosen = [f"@{listed}"] if listed.stat().st_size else []
+    caught = copy.test(map(str, chosen), NEAR_LIMIT) if chosen else None
+    if caught or options.near:
+        return caught, bool(caught)
     return copy.test([*options.workers, *map(str, files), "sktopic"], FAR_LIMIT), True
 
 
@@ -367,7 +347,6 @@ def main():
     parser.add_argument("--near", action="store_true", help="run only the tests that concern a fault most")
     parser.add_argument("--contexts", type=Contexts, help="a file .coverage made with contexts")
     parser.add_argument("--workers", default="0", help="processes for the tests that come last")
-    parser.add_argument("--share", default="1/1", help="2/3: the second of three runs")
     options = parser.parse_args()
     options.scratch = options.scratch.resolve()
     file = options.scratch / "results.jsonl"
@@ -377,17 +356,14 @@ def main():
     copy.create()
     done = {Fault(**result["fault"]).key: result for result in results}
     options.workers = ["-n", options.workers] if options.workers != "0" else []
-    share, n_shares = map(int, options.share.split("/"))
     n_planted = 0
     seen = set()
     for part, fault in draws(options.seed, options.under):
-        if n_planted == options.faults // n_shares:
+        if n_planted == options.faults:
             break
         if fault.key in seen:
             continue
         seen.add(fault.key)
-        if len(seen) % n_shares != share % n_shares:
-            continue
         if fault.key in done and (options.near or done[fault.key]["complete"]):
             n_planted += done[fault.key]["compiled"]
             continue
