@@ -221,14 +221,7 @@ def meanwhile(act, is_signal):
         acting.result()
 
 
-READERS = {
-    "coherence": lambda model, x: coherence(model, x, n_words=3),
-    "completion": lambda model, x: document_completion(model, x),
-    **{
-        name: lambda model, x, name=name: getattr(model, name)(x)
-        for name in ("transform", "score", "word_topics")
-    },
-}
+METRICS = {"coherence": partial(coherence, n_words=3), "completion": document_completion}
 
 
 def change_x_meanwhile(name, method, change, format, is_signal):
@@ -244,16 +237,16 @@ def change_x_meanwhile(name, method, change, format, is_signal):
             IN_PLACE[change](x)
 
     before = fitted_state(model)
-    call = READERS.get(method) or (lambda model, x: getattr(model, method)(x))
+    call = METRICS.get(method) or (lambda model, x: getattr(model, method)(x))
     with meanwhile(act, is_signal):
         _, error = outcome(lambda: [call(model, x) for _ in range(5)])
     assert isinstance(error, (ValueError, IndexError, type(None))), repr(error)
-    if method in READERS:
+    if "fit" not in method:
         assert not differences(before, fitted_state(model))
     check_answers(model.fit(X), X)
 
 
 def test_x_that_changes_at_any_time_never_crashes():
-    methods = *READERS, "fit", "partial_fit"
+    methods = *METRICS, "transform", "score", "word_topics", "fit", "partial_fit"
     cases = list(product(MODELS, methods, IN_PLACE, ("csr", "csc"), (False, True)))
     check_each(change_x_meanwhile, some(cases, share(0.02), 1, 4))

@@ -158,16 +158,14 @@ def change_number(content, rng):
     return content[: number.start()] + rng.choice([small, *TOKENS]) + content[number.end() :]
 
 
-def change_encoding(content, rng):
-    return content.decode("latin-1").encode(rng.choice(["utf-8", "utf-16", "utf-16-be", "utf-32"]))
-
-
-def change_line_ends(content, rng):
+def recode(content, rng):
+    """In another encoding, or with other line ends."""
+    if rng.random() < 0.5:
+        return content.decode("latin-1").encode(rng.choice(["utf-8", "utf-16", "utf-16-be", "utf-32"]))
     return content.replace(b"\n", rng.choice([b"\r\n", b"\r", b"\n\r", b"\n\n", b"\x85"]))
 
 
-MUTATIONS = [*BYTES, insert, insert, edit_lines, change_number, change_number, change_encoding]
-MUTATIONS += [change_line_ends]
+MUTATIONS = [*BYTES, insert, insert, edit_lines, change_number, change_number, recode, recode]
 
 
 def mutated(content, rng):

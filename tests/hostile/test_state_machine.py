@@ -65,23 +65,24 @@ class Program:
             model = Call(model, name, argument).run()
 
 
+# These may change the model's fitted state.
+TRAINING = {"fit", "fit_transform", "partial_fit", "name_topics", "add_features", "drop_topics"}
+TRAINING |= {"freeze_topics", "merge_topics", "set_feature_names"}
+
+
+@dataclass
 class Call:
     """One call on a model, checked."""
 
-    # These may change the model's fitted state.
-    TRAINING = ("fit", "fit_transform", "partial_fit", "name_topics")
-    TRAINING += ("add_features", "drop_topics", "freeze_topics", "merge_topics", "set_feature_names")
-
-    def __init__(self, model, name, argument):
-        self.model = model
-        self.name = name
-        self.argument = argument
+    model: object
+    name: str
+    argument: object
+    weights: dict = field(default_factory=dict)
 
     def run(self):
         """Returns the model to go on with."""
         model = self.model
         X, X_before = self.argument, None
-        self.weights = {}
         if isinstance(X, Documents):
             try:
                 X = X.make(getattr(model, "n_features_in_", 5))
@@ -106,7 +107,7 @@ class Call:
                 return self.trained()
             assert not changed, f"the call failed ({refusal}) and changed {changed}"
         assert X_before is None or fingerprint(X) == X_before, "the input was changed"
-        if self.name not in (*self.TRAINING, "set_params"):
+        if self.name not in TRAINING | {"set_params"}:
             changed = differences(before, all_attributes(model))
             assert not changed, f"the call changed {changed}"
         return result
