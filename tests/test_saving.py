@@ -61,6 +61,11 @@ def content_of(path):
     return header, arrays
 
 
+def write(path, header, arrays):
+    with open(path, "wb") as file:
+        write_archive(file, header, arrays)
+
+
 def check_refused(path, message, **how):
     _, error = outcome(partial(sktopic.load, path, **how))
     found = f"{error}"
@@ -348,8 +353,7 @@ def test_headers_and_arrays_that_are_not_right_raise(fitted, path):
             put(header[outer] if inner else header, inner or outer, value)
         if name:
             put(arrays, name, array)
-        with open(path, "wb") as file:
-            write_archive(file, header, arrays)
+        write(path, header, arrays)
         for mmap_mode in (None, "r"):
             check_refused(path, message, mmap_mode=mmap_mode)
 
