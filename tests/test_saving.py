@@ -288,8 +288,9 @@ def test_what_is_no_file_is_refused_and_not_waited_for(model, path):
 
 NO_PAIRS, KEY = "not pairs of an identity and a name", [0] * 624
 NO_VALUE = "is not a tuple, a NumPy scalar or a RandomState"
-# Changes of a header, and what the error says; a change of None is a key that is removed.
-HEADERS = [
+STORE = "fitted/_state.words.store"
+# Changes of a header and its arrays, and what the error says; a change of None is a key that is removed.
+CHANGES = [
     ({"format": "another"}, "format is 'another', but this version reads 'sktopic model 1'"),
     ({"class": "Dirichlet"}, "class 'Dirichlet' is unknown; known classes are"),
     ({"class": ["OnlineEMLDA"]}, "is unknown"),
@@ -303,12 +304,12 @@ HEADERS = [
     ({"feature_names": ["a"]}, "has 1 names, but there are 25 features"),
     ({"output": "arrow"}, "output is 'arrow'"),
     ({"parameters": []}, "parameters of OnlineEMLDA are not a JSON object"),
-    ({"parameters.tol": -1}, "'tol' parameter of OnlineEMLDA must be"),
-    ({"parameters.n_components": True}, "n_components=True"),
-    ({"parameters.tol": {"array": None}}, "arrays: missing or unknown: 'parameters/tol'"),
-    ({"parameters.tol": {"sparse": ["csr_array", [3, 3]]}}, "missing or unknown: 'parameters/tol/data'"),
+    ({"parameters:tol": -1}, "'tol' parameter of OnlineEMLDA must be"),
+    ({"parameters:n_components": True}, "n_components=True"),
+    ({"parameters:tol": {"array": None}}, "arrays: missing or unknown: 'parameters/tol'"),
+    ({"parameters:tol": {"sparse": ["csr_array", [3, 3]]}}, "missing or unknown: 'parameters/tol/data'"),
     *(
-        ({"parameters.batch_size": value}, NO_VALUE)
+        ({"parameters:batch_size": value}, NO_VALUE)
         for value in (
             *({"numpy": [], "tuple": []}, {"tuple": "ab"}, {"fitted": "_state.words.store"}),
             *({"numpy": each} for each in (["<f8"], ["|O", 1], ["|u1", 256], ["<i8", 1.5], ["<f4", 1e300])),
@@ -317,52 +318,39 @@ HEADERS = [
             *({"random_state": [[word, *KEY[1:]], 1, 0, 0.0]} for word in (2**32, 0.5)),
         )
     ),
-    ({"fitted.components_": 1}, "fitted values: missing or unknown: 'components_'"),
-    ({"fitted._state.seed": None}, "missing or unknown: '_state.seed'"),
-    ({"fitted._state.seed": -1}, "damaged: _state.seed is -1"),
-    ({"fitted._state.seed": 0.5}, "damaged: _state.seed is 0.5"),
-    ({"fitted._state.seed": True}, "damaged: _state.seed is True"),
-    ({"fitted.n_features_in_": 26}, r"_state.words.store is float64 \(25, 4\), where"),
-]
-
-
-STORE, PRIOR = "fitted/_state.words.store", "parameters/doc_topic_prior"
-# Changes of the header, an array that is put in or taken out, and what the error says.
-ARRAYS = [
-    ({}, STORE, None, f"arrays: missing or unknown: '{STORE}'"),
-    ({}, STORE, np.zeros((25, 4), np.float32), "<f4, where <f8 is needed"),
-    ({}, STORE, np.zeros((25, 4), ">f8"), ">f8, where <f8 is needed"),
-    ({}, STORE, np.zeros((25, 5)), r"damaged: _state.words.store is float64 \(25, 5\)"),
-    ({}, "fitted/components_", np.zeros((4, 25)), "missing or unknown: 'fitted/components_'"),
+    ({"fitted:components_": 1}, "fitted values: missing or unknown: 'components_'"),
+    ({"fitted:_state.seed": None}, "missing or unknown: '_state.seed'"),
+    ({"fitted:_state.seed": -1}, "damaged: _state.seed is -1"),
+    ({"fitted:_state.seed": 0.5}, "damaged: _state.seed is 0.5"),
+    ({"fitted:_state.seed": True}, "damaged: _state.seed is True"),
+    ({"fitted:n_features_in_": 26}, r"_state.words.store is float64 \(25, 4\), where"),
+    ({f"arrays:{STORE}": None}, f"arrays: missing or unknown: '{STORE}'"),
+    ({f"arrays:{STORE}": np.zeros((25, 4), np.float32)}, "<f4, where <f8 is needed"),
+    ({f"arrays:{STORE}": np.zeros((25, 4), ">f8")}, ">f8, where <f8 is needed"),
+    ({f"arrays:{STORE}": np.zeros((25, 5))}, r"damaged: _state.words.store is float64 \(25, 5\)"),
+    ({"arrays:fitted/components_": np.zeros((4, 25))}, "missing or unknown: 'fitted/components_'"),
     (
-        {"parameters.doc_topic_prior": {"array": None}},
-        PRIOR,
-        np.array(["a"]),
-        "dtype '<U1'; only numbers are",
+        {"parameters:tol": {"array": None}, "arrays:parameters/tol": np.array(["a"])},
+        "only numbers are allowed",
     ),
 ]
 
 
 def test_headers_and_arrays_that_are_not_right_raise(fitted, path):
     fitted.save(path)
-    content = content_of(path)
-    for changes, name, array, message in [*((changes, "", None, text) for changes, text in HEADERS), *ARRAYS]:
-        header, arrays = copy.deepcopy(content)
+    header, arrays = content_of(path)
+    for changes, message in CHANGES:
+        content = copy.deepcopy({**header, "arrays": arrays})
         for place, value in changes.items():
-            outer, _, inner = place.partition(".")
-            put(header[outer] if inner else header, inner or outer, value)
-        if name:
-            put(arrays, name, array)
-        write(path, header, arrays)
+            *outer, name = place.split(":")
+            target = content[outer[0]] if outer else content
+            if value is None:
+                del target[name]
+            else:
+                target[name] = value
+        write(path, content, content.pop("arrays"))
         for mmap_mode in (None, "r"):
             check_refused(path, message, mmap_mode=mmap_mode)
-
-
-def put(target, key, value):
-    if value is None:
-        del target[key]
-    else:
-        target[key] = value
 
 
 def of_array(**changes):
