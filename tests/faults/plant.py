@@ -28,6 +28,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +42,6 @@ NEAR_LIMIT, FAR_LIMIT, PATIENCE = 150, 1500, 6
 LONGEST_TEST = 30
 COMMON = ("test_common", "test_bad_input")
 CODE = (".py", ".pyx", ".pxd", ".h")
-NO_CODE = ("__init__.py",)
 # Strings and comments, which are blanked before rules are applied; in C also directives.
 TEXT = r"""\"{3}.*?\"{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
 BLANKED_IN_C = re.compile(rf"{TEXT}|//[^\n]*|/\*.*?\*/|^ *#(?:\\\n|[^\n])*", re.DOTALL | re.MULTILINE)
@@ -142,14 +142,6 @@ def faults_of(path):
     return found
 
 
-def is_python(path, text):
-    try:
-        ast.parse(text)
-    except SyntaxError:
-        return False
-    return True
-
-
 def draws(seed, under=""):
     """Faults in the order in which they are tried: parts by their share, then a kind, then a place.
 
@@ -159,7 +151,7 @@ def draws(seed, under=""):
     paths = [Path(line) for line in git("ls-files", "sktopic").decode().split()]
     by_part = {part: {} for part in PARTS}
     for path in paths:
-        if path.suffix in CODE and path.name not in NO_CODE and re.match(under, str(path)):
+        if path.suffix in CODE and path.name != "__init__.py" and re.match(under, str(path)):
             for fault in faults_of(path):
                 by_part[part_of(path)].setdefault(fault.kind, []).append(fault)
     order = [part for part, share in PARTS.items() if by_part[part] for _ in range(share)]
@@ -218,23 +210,16 @@ class Copy:
         status, output = self.build()
         if status != 0:
             sys.exit(output)
-        self.kept.mkdir()
-        self.copy_made(self.tree / KERNELS, self.kept)
-
-    def made(self, folder):
-        return [*folder.rglob("*.c"), *folder.rglob("*.so")]
-
-    def copy_made(self, folder, place):
-        for made in self.made(folder):
-            copy = place / made.relative_to(folder)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(made, copy)
+        shutil.copytree(self.tree / KERNELS, self.kept)
 
     def put_back(self, folder):
-        """Take what was built from there; setuptools looks for it in a folder of its own."""
+        """Take kernels and what was built from there; setuptools looks for it in a folder of its own."""
         library = f"lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
         for place in (self.tree / "build" / library / KERNELS, self.tree / KERNELS):
-            self.copy_made(folder, place)
+            shutil.copytree(folder, place, dirs_exist_ok=True)
+
+    def built(self):
+        return [library.stat().st_mtime for library in (self.tree / KERNELS).rglob("*.so")]
 
     def build(self):
         command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "-j2"]
@@ -247,19 +232,21 @@ class Copy:
         assert lines[fault.line - 1] == fault.before
         lines[fault.line - 1] = fault.after
         text = "\n".join(lines)
-        if path.suffix == ".py":
-            path.write_text(text)
-            return is_python(path, text)
         path.write_text(text)
-        before = [made.stat().st_mtime for made in self.made(self.tree / KERNELS)]
-        built = self.build()[0] == 0
-        if built and before == [made.stat().st_mtime for made in self.made(self.tree / KERNELS)]:
+        if path.suffix == ".py":
+            with suppress(SyntaxError):
+                return bool(ast.parse(text).body)
+            return False
+        before = self.built()
+        is_built = self.build()[0] == 0
+        if is_built and before == self.built():
             sys.exit(f"{path} was changed, but nothing was built")
-        return built
+        return is_built
 
     def restore(self, fault):
-        shutil.copy2(ROOT / fault.path, self.tree / fault.path)
-        if Path(fault.path).suffix != ".py":
+        if Path(fault.path).suffix == ".py":
+            shutil.copy2(ROOT / fault.path, self.tree / fault.path)
+        else:
             self.put_back(self.kept)
 
     def test(self, arguments, limit):
