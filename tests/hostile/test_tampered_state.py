@@ -78,15 +78,8 @@ INDICES = {
     "one too large": lambda array: _with_values(array, array.max(initial=0) + 1),
     "twice the same": lambda array: _with_values(array, array.ravel()[0] if array.size else 0),
 }
-SCALARS = {
-    "negative": -1,
-    "huge": HUGE,
-    "zero": 0,
-    "a fraction": 0.5,
-    "300 digits": 10**300,
-    "NaN": float("nan"),
-}
-SCALARS |= {"infinite": float("inf"), "None": None, "a string": "x", "missing": MISSING}
+SCALARS = {"negative": -1, "huge": HUGE, "zero": 0, "a fraction": 0.5, "300 digits": 10**300, "a string": "x"}
+SCALARS |= {"NaN": float("nan"), "infinite": float("inf"), "None": None, "missing": MISSING}
 METHODS = "transform", "word_topics", "sample_proportions", "score", "partial_fit", "components_", "elbo"
 METHODS += ("predict_mixture",)
 
