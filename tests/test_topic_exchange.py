@@ -135,10 +135,11 @@ def test_a_topic_comes_to_the_place_of_its_seeds(model):
 def test_topics_stay_where_their_numbers_are_known_and_come_seldom_if_that_is_expensive(monkeypatch):
     fitted = OnlineEMLDA(**GIVEN).fit(BARS)
     top = fitted.components_.argsort(axis=1)[:, -5:]
-    fewer = OnlineEMLDA(doc_topic_prior=[0.2] * 9 + [0.3], **GIVEN).fit(BARS[:50])
-    named, frozen, dropped = (copy.deepcopy(fitted) for _ in range(3))
+    unequal, named, frozen, dropped = (copy.deepcopy(fitted) for _ in range(4))
+    unequal.set_params(doc_topic_prior=np.array([0.2] * 9 + [0.3]))
+    unequal._state = replace(unequal._state, doc_topic_prior=unequal.doc_topic_prior)
     name_topics(named, {2: "mine"})
-    for model in fewer, named, frozen.freeze_topics([9]), dropped.drop_topics([9]):
+    for model in unequal, named, frozen.freeze_topics([9]), dropped.drop_topics([9]):
         store = model._state.words.store.copy()
         assert_array_equal(exchanged(model, seeds_of(top[7], 2)).words.store, store)
     # Five entries in ten places are 50 pairs: with 20 pairs per update, one exchange in three updates.

@@ -15,6 +15,7 @@ from tests.conftest import all_attributes, fingerprint, fitted_state, outcome
 
 from .tools import (
     MODELS,
+    TRAINING_CALLS,
     at_most,
     check_answers,
     check_each,
@@ -164,10 +165,7 @@ def train_without_memory(name, method, sizes):
     assert refused or method == "partial_fit", "there was memory enough"  # where little is needed
 
 
-CASES = [(name, method) for method in ("fit", "partial_fit") for name in MODELS]
-
-
-@pytest.mark.parametrize(("name", "method"), some(CASES, share(0.008), 0))
+@pytest.mark.parametrize(("name", "method"), some(TRAINING_CALLS, share(0.008), 0))
 def test_no_memory_is_a_memory_error_and_leaves_the_model(name, method):
     sizes = [0, *np.geomspace(2**16, 2**28, min(50, share(0.003, 4))).astype(int).tolist()]
     in_child(train_without_memory, name, method, sizes)  # where nothing that was freed can be used again

@@ -154,6 +154,16 @@ def original_value(reader, original):
     return READERS[reader][1][0](original)
 
 
+def read_in_all_ways(reader, folder, kinds=(ValueError,)):
+    """Values and errors, which name the folder."""
+    for read in READERS[reader][1]:
+        with at_most(SPARE_BYTES):
+            value, error = outcome(read, folder)
+        if error is not None:
+            check_error(error, folder, kinds=kinds)
+        yield value, error
+
+
 def read_damaged(original, reader, file, damage, seed):
     """Runs in a child process; returns "an error", "the same" or "another" for each way to read the file."""
     expected, folder, found = original_value(reader, original), copied(original), []
@@ -161,16 +171,11 @@ def read_damaged(original, reader, file, damage, seed):
     draw = random.Random(f"{reader} {file} {damage.__name__} {seed}")
     (folder / file).write_bytes(damage(content, draw))
     is_same = (folder / file).read_bytes() == content
-    for i, read in enumerate(READERS[reader][1]):
-        with at_most(SPARE_BYTES):
-            value, error = outcome(read, folder)
-        if error is not None:
-            check_error(error, folder)
-            assert not is_same, f"the file was not changed: {error}"
-        elif value != expected:
-            # Without checksums of mapped arrays, and of the header of a corpus, damages may go unnoticed.
-            is_checked = i < len(READERS[reader][1]) - 1 and file.name != "header.json"
-            assert not is_checked, f"another value, read by {read}"
+    for i, (value, error) in enumerate(read_in_all_ways(reader, folder)):
+        assert not (is_same and error), f"the file was not changed: {error}"
+        # Without checksums of mapped arrays, and of the header of a corpus, damages may go unnoticed.
+        is_checked = i < len(READERS[reader][1]) - 1 and file.name != "header.json"
+        assert error or value == expected or not is_checked, f"another value, read in way {i}"
         found.append("an error" if error else "the same" if value == expected else "another")
     return found
 
@@ -265,13 +270,9 @@ def read_forged(original, reader, file, field, forgery):
     folder = copied(original)
     if not forge(folder / file, field, forgery):
         return
+    kinds = (ValueError, FileNotFoundError) if forgery == "missing" else (ValueError,)
     with within(10):  # work that a forged number may ask for
-        for read in READERS[reader][1]:
-            with at_most(SPARE_BYTES):
-                _, error = outcome(read, folder)
-            if error is not None:
-                kinds = (ValueError, FileNotFoundError)[: 1 + (forgery == "missing")]
-                check_error(error, folder, kinds=kinds)
+        list(read_in_all_ways(reader, folder, kinds))
 
 
 # What share of the cases each reader has: many are as good as one for what readers have in common.
@@ -303,8 +304,6 @@ CHANGED = [
     ("indices", -1, 9, "documents 2048 to 2100 are damaged: they have words outside 0 to 8"),
     ("indices", slice(0, 90), 8, "documents 0 to 2048 are damaged: their words do not ascend"),
     ("data", 20, np.nan, "documents 0 to 2048 are damaged: X contains NaN"),
-    ("data", 20, -1, "documents 0 to 2048 are damaged: Negative values"),
-    ("data", 20, 1e21, "documents 0 to 2048 are damaged: X has a count of 1e"),
     ("data", 20, 0, "documents 0 to 2048 are damaged: their words do not ascend, or have counts of zero"),
     ("feature_names", 1, 255, r"feature_names.npy: .*can't decode"),
     ("feature_names_ends", 3, 2**40, r"feature_names_ends.npy: ends of strings do not ascend"),

@@ -21,7 +21,7 @@ import sktopic
 from sktopic._runtime import _interrupt
 from tests.conftest import fingerprint, fitted_state, press_ctrl_c
 
-from .tools import MODELS, check_answers, corpus, in_child, new, share, some
+from .tools import TRAINING_CALLS, check_answers, corpus, in_child, new, share, some
 
 X = corpus(100, 30)
 EARLIER = corpus(30, 30, seed=1)
@@ -176,10 +176,7 @@ def be_interrupted(name, method, n_lines, n_signals):
     return faults
 
 
-CASES = [(name, method) for method in ("fit", "partial_fit") for name in MODELS]
-
-
-@pytest.mark.parametrize(("name", "method"), some(CASES, share(0.008), 0))
+@pytest.mark.parametrize(("name", "method"), some(TRAINING_CALLS, share(0.008), 0))
 def test_interrupted_training_leaves_a_complete_update(name, method):
     faults = in_child(be_interrupted, name, method, share(0.01), min(200, share(0.002)))
     assert not faults, "\n".join(faults)

@@ -41,6 +41,7 @@ VARIANTS = {
     f"{name}, {i}": params for name, each in registry.VARIANTS.items() for i, params in enumerate(each)
 }
 MODELS = [*ESTIMATORS, *(VARIANTS if N_CASES >= 10_000 else ())]
+TRAINING_CALLS = [(name, method) for method in ("fit", "partial_fit") for name in MODELS]
 # Parameters with which a fit takes milliseconds, as far as an estimator has them.
 SMALL = registry.SMALL | {"n_components": 3, "batch_size": 4, "max_doc_update_iter": 5, "doc_n_components": 4}
 SMALL |= {"transform_burn_in": 1, "transform_sweeps": 2, "doc_burn_in": 1, "doc_sweeps": 2}
