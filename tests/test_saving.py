@@ -305,6 +305,7 @@ CHANGES = [
     ({"output": "arrow"}, "output is 'arrow'"),
     ({"parameters": []}, "parameters of OnlineEMLDA are not a JSON object"),
     ({"parameters:tol": -1}, "'tol' parameter of OnlineEMLDA must be"),
+    ({"parameters:tol": 10**400}, "tol has 1329 bits; at most 1023 bits are allowed"),
     ({"parameters:n_components": True}, "n_components=True"),
     ({"parameters:tol": {"array": None}}, "arrays: missing or unknown: 'parameters/tol'"),
     ({"parameters:tol": {"sparse": ["csr_array", [3, 3]]}}, "missing or unknown: 'parameters/tol/data'"),
