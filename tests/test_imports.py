@@ -122,9 +122,11 @@ def test_imports_in_processes_of_their_own():
     assert found["tqdm"] == [False, True], "tqdm is imported for a bar alone"
 
 
-def test_names_are_there():
+def test_names_are_there_and_others_are_no_attributes():
     for name in sktopic.__all__:
         assert getattr(sktopic, name).__name__ == (f"sktopic.{name}" if name in sktopic._MODULES else name)
+    with pytest.raises(AttributeError, match="module 'sktopic' has no attribute 'metric'"):
+        _ = sktopic.metric
 
 
 @pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this interpreter has the GIL")
@@ -134,8 +136,3 @@ def test_importing_leaves_the_interpreter_without_the_gil():
         "assert not sys._is_gil_enabled()"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
-
-
-def test_names_that_are_not_there_are_no_attributes():
-    with pytest.raises(AttributeError, match="module 'sktopic' has no attribute 'metric'"):
-        _ = sktopic.metric
