@@ -334,6 +334,7 @@ CHANGES = [
         {"parameters:tol": {"array": None}, "arrays:parameters/tol": np.array(["a"])},
         "only numbers are allowed",
     ),
+    ({"parameters:tol": {"array": 1}, "arrays:parameters/tol": np.ones(4)}, "is not an array or a sparse"),
 ]
 
 
