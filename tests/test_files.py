@@ -5,7 +5,8 @@ import os
 import signal
 import stat
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from unittest import mock
 
 import pytest
 
@@ -41,60 +42,62 @@ def test_new_file_has_the_content_and_usual_permissions(tmp_path):
 
 
 @posix
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o400, 0o644])
 @pytest.mark.parametrize("kind", [str, os.fsencode])
-def test_replaced_file_passes_on_its_permissions_and_readers_keep_it(path, kind, mode):
+def test_replaced_file_passes_on_its_permissions_and_readers_keep_it(path, kind):
     """At no moment can more users open the new file."""
-    path.chmod(mode)
-    if os.geteuid() == 0:  # only root gives a file any group
-        os.chown(path, -1, 12345)
+    for mode in (0o600, 0o640, 0o400, 0o644):
+        path.unlink()
+        path.write_bytes(OLD)
+        path.chmod(mode)
+        if os.geteuid() == 0:  # only root gives a file any group
+            os.chown(path, -1, 12345)
 
-    def write(file):
-        # No group may read it before it has the group of the earlier file.
-        assert not os.fstat(file.fileno()).st_mode & 0o777 & ~(mode & 0o707)
-        write_new(file)
+        def write(file, allowed=mode & 0o707):
+            # No group may read it before it has the group of the earlier file.
+            assert not os.fstat(file.fileno()).st_mode & 0o777 & ~allowed
+            write_new(file)
 
-    with open(path, "rb") as earlier:
-        write_file(kind(path), write)
-        assert earlier.read() == OLD
-    assert content_of(path.parent) == {"file": NEW}
-    assert stat.S_IMODE(path.stat().st_mode) == mode
-    assert os.geteuid() != 0 or path.stat().st_gid == 12345
+        with open(path, "rb") as earlier:
+            write_file(kind(path), write)
+            assert earlier.read() == OLD
+        assert content_of(path.parent) == {"file": NEW}
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+        assert os.geteuid() != 0 or path.stat().st_gid == 12345
+
+
+@contextmanager
+def foreign(link):
+    """Give a link to another user, or pretend that this process is of another."""
+    user = os.geteuid()
+    if user == 0:
+        os.lchown(link, 65534, 65534)
+    with mock.patch.object(os, "geteuid", return_value=user and user + 1):
+        yield
 
 
 @posix
-def test_symbolic_links_are_followed_but_not_those_of_another_user(path, monkeypatch):
+def test_symbolic_links_are_followed_but_not_those_of_another_user(path):
     """Nor is one that a link of this user leads to; a link at a name that we choose is replaced."""
     link, ours, own, loop = (path.parent / name for name in ("link", "ours", "own", "loop"))
     link.symlink_to("file")
     write_file(link, write_new)
     assert link.is_symlink() and content_of(path.parent) == {"file": NEW, "link": NEW}
     path.write_bytes(OLD)
-    make_foreign(link, monkeypatch)
     ours.symlink_to("link")
-    for target in link, ours, f"{link}{os.sep}":
-        with pytest.raises(PermissionError, match="is a symbolic link of another user"):
-            write_file(target, fail(AssertionError))
-    assert content_of(path.parent) == dict.fromkeys(("file", "link", "ours"), OLD)
-    for target in "file", ".", "none":
-        own.unlink(missing_ok=True)
-        own.symlink_to(target)
-        write_file(own, write_new, follow=False)
-        assert not own.is_symlink() and own.read_bytes() == NEW
+    with foreign(link):
+        for target in link, ours, f"{link}{os.sep}":
+            with pytest.raises(PermissionError, match="is a symbolic link of another user"):
+                write_file(target, fail(AssertionError))
+        assert content_of(path.parent) == dict.fromkeys(("file", "link", "ours"), OLD)
+        for target in "file", ".", "none":
+            own.unlink(missing_ok=True)
+            own.symlink_to(target)
+            write_file(own, write_new, follow=False)
+            assert not own.is_symlink() and own.read_bytes() == NEW
     assert path.read_bytes() == OLD
-    monkeypatch.undo()
     loop.symlink_to("loop")
     with pytest.raises(OSError, match="symbolic links"):
         write_file(loop, write_new)
-
-
-def make_foreign(link, monkeypatch):
-    """Give a link to another user, or pretend that this process is of another."""
-    user = os.geteuid()
-    if user == 0:
-        os.lchown(link, 65534, 65534)
-    else:
-        monkeypatch.setattr(os, "geteuid", lambda: user + 1)
 
 
 def fail(error):

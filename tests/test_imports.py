@@ -99,52 +99,34 @@ print(json.dumps(found))
 """
 
 
-@pytest.fixture(scope="module")
-def found():
-    if not hasattr(os, "fork"):
-        pytest.skip("needs fork")
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_imports_in_processes_of_their_own():
     n_times = min(100, max(1, int(os.environ.get("SKTOPIC_HOSTILE_CASES", "1000")) // 1000))
     program = [sys.executable, "-c", PROGRAM, str(n_times), *sktopic._MODULES]
     run = subprocess.run(program, check=True, stdout=subprocess.PIPE, text=True, timeout=600)
-    return json.loads(run.stdout)
-
-
-@pytest.mark.slow
-def test_each_module_is_imported_when_it_is_asked_for_and_can_be_the_first(found):
+    found = json.loads(run.stdout)
+    # Each module is imported when it is asked for, and can be the first.
     assert found["is first"] == dict.fromkeys(sktopic._MODULES, True)
-
-
-@pytest.mark.slow
-def test_first_imports_and_fits_may_be_in_threads(found):
+    # First imports and fits may be in threads.
     assert set(found["in threads"]) == {1}
-
-
-@pytest.mark.slow
-def test_import_brings_no_package_but_those_of_scikit_learn(found):
-    """And of its own modules not many: they take some 0.15 s, a tenth of what scikit-learn takes."""
-    brought = found["brought"]
-    assert sum(name.split(".")[0] == "sktopic" for name in brought) < 190
-    packages = {name.split(".")[0] for name in brought if not name.startswith("_cy")}
+    # Of its own modules not many: they take some 0.15 s, a tenth of what scikit-learn takes.
+    assert sum(name.split(".")[0] == "sktopic" for name in found["brought"]) < 190
+    packages = {name.split(".")[0] for name in found["brought"] if not name.startswith("_cy")}
     needed = {"sktopic", "sklearn", "scipy", "numpy", "joblib", "threadpoolctl"}
-    assert packages - sys.stdlib_module_names <= needed
-
-
-@pytest.mark.slow
-def test_all_works_where_python_removes_docstrings(found):
-    """But for the corpus of docstrings, which says so instead of being smaller."""
+    assert packages - sys.stdlib_module_names <= needed, "packages that scikit-learn does not need"
+    # All works where Python removes docstrings, but the corpus of docstrings, which says so.
     wrong, message = found["without docstrings"]
     assert not wrong
     assert "-OO or PYTHONOPTIMIZE=2" in message
+    assert found["tqdm"] == [False, True], "tqdm is imported for a bar alone"
 
 
-@pytest.mark.slow
-def test_tqdm_is_imported_for_a_bar_alone_and_leaves_multiprocessing_alone(found):
-    assert found["tqdm"] == [False, True]
-
-
-def test_names_are_there():
+def test_names_are_there_and_others_are_no_attributes():
     for name in sktopic.__all__:
         assert getattr(sktopic, name).__name__ == (f"sktopic.{name}" if name in sktopic._MODULES else name)
+    with pytest.raises(AttributeError, match="module 'sktopic' has no attribute 'metric'"):
+        _ = sktopic.metric
 
 
 @pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this interpreter has the GIL")
@@ -154,8 +136,3 @@ def test_importing_leaves_the_interpreter_without_the_gil():
         "assert not sys._is_gil_enabled()"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
-
-
-def test_names_that_are_not_there_are_no_attributes():
-    with pytest.raises(AttributeError, match="module 'sktopic' has no attribute 'metric'"):
-        _ = sktopic.metric

@@ -82,11 +82,8 @@ REPOSITORY = "https://github.com/someone/sktopic"
 def test_a_release_without_an_address_or_of_another_tag_is_refused(monkeypatch):
     monkeypatch.setattr(release_check, "git", lambda *arguments: [])
     monkeypatch.setenv("GITHUB_REF_TYPE", "tag")
-    counts = []
-    for address, tag in [
-        *((address, sktopic.__version__) for address in ("", "https://github.com/someone", REPOSITORY)),
-        (REPOSITORY, "0"),
-    ]:
+    counts, version = [], sktopic.__version__
+    for address, tag in [("", version), (REPOSITORY[:-8], version), (REPOSITORY, version), (REPOSITORY, "0")]:
         monkeypatch.setattr(release_check, "repository", lambda address=address: address)
         monkeypatch.setenv("GITHUB_REF_NAME", f"v{tag}")
         found = [*release_check.faults()]

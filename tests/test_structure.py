@@ -28,77 +28,50 @@ USED_BY_KERNEL = re.compile(r'(?:from sktopic\._kernels\.|(?:#include|extern fro
 BEHIND_ATTRIBUTES = {"_runtime/_attributes.py"}
 # Public functions, whose options users name in calls.
 OPTIONS_OF_USERS = {
-    "coherence",
-    "document_completion",
-    "explore",
-    "left_to_right",
-    "make_hdp_documents",
-    "make_lda_documents",
-    "relative_score",
-    "topic_number_curve",
+    *("coherence", "document_completion", "explore", "left_to_right", "make_hdp_documents"),
+    *("make_lda_documents", "relative_score", "topic_number_curve"),
 }
 
 
-@pytest.fixture(scope="module")
-def nodes():
-    """All functions, classes and calls of the package, each with the name of its file."""
-    files = [path for suffix in ("py", "pyi") for path in sorted(PACKAGE.rglob(f"*.{suffix}"))]
-    kinds = ast.FunctionDef, ast.ClassDef, ast.Call
-    return [
-        (path.relative_to(PACKAGE).as_posix(), node)
-        for path in files
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, kinds)
-    ]
+def test_chains_of_classes_are_short():
+    for estimator in CLASSES.values():
+        # What stands for a class of newer versions of scikit-learn is none of ours.
+        found = [each for each in inspect.getmro(estimator) if each.__module__ != "sktopic._runtime._compat"]
+        chain = [each.__name__ for each in found if each.__module__.startswith("sktopic")]
+        assert len(chain) <= LONGEST_CHAIN, chain
 
 
-@pytest.mark.parametrize("estimator", CLASSES.values(), ids=list(CLASSES))
-def test_chains_of_classes_are_short(estimator):
-    # What stands for a class of newer versions of scikit-learn is none of ours.
-    found = [each for each in inspect.getmro(estimator) if each.__module__ != "sktopic._runtime._compat"]
-    chain = [each.__name__ for each in found if each.__module__.startswith("sktopic")]
-    assert len(chain) <= LONGEST_CHAIN, chain
+def n_arguments(function):
+    given = function.args.posonlyargs + function.args.args + function.args.kwonlyargs
+    return len([each for each in given if each.arg not in ("self", "cls")])
 
 
-@pytest.mark.slow
-def test_functions_have_few_arguments(nodes):
-    wide = {}
-    for file, node in nodes:
-        if isinstance(node, ast.FunctionDef) and node.name not in ("__init__", *OPTIONS_OF_USERS):
-            given = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
-            n_arguments = len([each for each in given if each.arg not in ("self", "cls")])
-            if n_arguments > (MOST_KERNEL_ARGUMENTS if file.endswith(".pyi") else MOST_ARGUMENTS):
-                wide[f"{file} {node.name}"] = n_arguments
-    assert not wide
+def n_lines(node):
+    """Lines of a class without docstrings."""
+    parts = [each for each in ast.walk(node) if isinstance(each, (ast.ClassDef, ast.FunctionDef))]
+    documented = [len((ast.get_docstring(each, clean=False) or "").splitlines()) for each in parts]
+    return node.end_lineno - node.lineno - sum(documented)
 
 
 @pytest.mark.slow
-def test_few_modules_go_behind_attributes(nodes):
-    calls = [(file, node.func) for file, node in nodes if isinstance(node, ast.Call)]
-    found = {
-        file
-        for file, called in calls
-        if (isinstance(called, ast.Name) and called.id == "vars")
-        or (
-            isinstance(called, ast.Attribute)
-            and called.attr == "__new__"
-            and ast.unparse(called) == "object.__new__"
-        )
-    }
-    assert found <= BEHIND_ATTRIBUTES
-
-
-@pytest.mark.slow
-def test_classes_are_no_longer_than_a_reader_keeps_in_mind(nodes):
-    long = {}
-    for file, node in nodes:
-        if isinstance(node, ast.ClassDef):
-            parts = [each for each in ast.walk(node) if isinstance(each, (ast.ClassDef, ast.FunctionDef))]
-            documented = [len((ast.get_docstring(each, clean=False) or "").splitlines()) for each in parts]
-            lines = node.end_lineno - node.lineno - sum(documented)
-            if lines > LONGER.get(node.name, LONGEST_CLASS):
-                long[f"{file} {node.name}"] = lines
-    assert not long
+def test_few_arguments_short_classes_and_nothing_behind_attributes():
+    """In all functions, classes and calls of the package."""
+    wide, long, behind = {}, {}, set()
+    for path in [path for suffix in ("py", "pyi") for path in PACKAGE.rglob(f"*.{suffix}")]:
+        file = path.relative_to(PACKAGE).as_posix()
+        most = MOST_KERNEL_ARGUMENTS if file.endswith(".pyi") else MOST_ARGUMENTS
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.FunctionDef() if node.name not in ("__init__", *OPTIONS_OF_USERS):
+                    if n_arguments(node) > most:
+                        wide[f"{file} {node.name}"] = n_arguments(node)
+                case ast.ClassDef():
+                    if n_lines(node) > LONGER.get(node.name, LONGEST_CLASS):
+                        long[f"{file} {node.name}"] = n_lines(node)
+                case ast.Call() if ast.unparse(node.func) in ("vars", "object.__new__"):
+                    behind.add(file)
+    assert (wide, long) == ({}, {})
+    assert behind <= BEHIND_ATTRIBUTES
 
 
 def test_kernels_use_those_of_lower_folders():

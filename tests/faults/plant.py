@@ -28,6 +28,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,19 +42,10 @@ NEAR_LIMIT, FAR_LIMIT, PATIENCE = 150, 1500, 6
 LONGEST_TEST = 30
 COMMON = ("test_common", "test_bad_input")
 CODE = (".py", ".pyx", ".pxd", ".h")
-NO_CODE = ("__init__.py",)
-# Whose two arguments may be swapped without a change
-SYMMETRIC = ("max", "min", "fmax", "fmin", "maximum", "minimum")
-
-TOKEN = re.compile(
-    r"""(?P<comment>\#(?!\s*(?:if|include|define|else|endif|ifndef|ifdef|pragma)\b)[^\n]*|//[^\n]*(?=\n)|/\*.*?\*/)
-    |(?P<string>[rbf]{0,2}(?:\"\"\".*?\"\"\"|'''.*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))
-    |(?P<number>(?:0[xX][0-9a-fA-F]+)|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
-    |(?P<name>[A-Za-z_]\w*)
-    |(?P<operator>\*\*|//|<<=|>>=|<<|>>|\+\+|--|->|[-+*/<>=!&|^]=|&&|\|\||[-+*/<>=&|^~%.,:;()\[\]{}@?])
-    |(?P<newline>\n)""",
-    re.VERBOSE | re.DOTALL,
-)
+# Strings and comments, which are blanked before rules are applied; in C also directives.
+TEXT = r"""\"{3}.*?\"{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
+BLANKED_IN_C = re.compile(rf"{TEXT}|//[^\n]*|/\*.*?\*/|^ *#(?:\\\n|[^\n])*", re.DOTALL | re.MULTILINE)
+BLANKED = re.compile(rf"{TEXT}|#[^\n]*", re.DOTALL)
 EXCHANGED = {
     "+": "-", "-": "+", "*": "/", "/": "*", "<": "<=", "<=": "<", ">": ">=", ">=": ">",
     "==": "!=", "!=": "==", "+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=",
@@ -61,6 +53,33 @@ EXCHANGED = {
     "True": "False", "False": "True", "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum",
     "zeros": "ones", "ones": "zeros", "log": "log1p", "exp": "expm1", "first": "last", "last": "first",
 }  # fmt: skip
+OPERATORS = "|".join(re.escape(each) for each in EXCHANGED if not each.isalpha())
+NAMES = "|".join(each for each in EXCHANGED if each.isalpha())
+# Kinds of faults: what is replaced in a line, and by what.
+RULES = [
+    ("exchanged", rf"(?<= )({OPERATORS})(?= )", lambda match: EXCHANGED[match[0]]),
+    ("exchanged", rf"\b(?<!->)(?<!\.(?=first|last))({NAMES})\b", lambda match: EXCHANGED[match[0]]),
+    ("sign", r"(?<=[(\[{ :=])(?<!except.)(?<!except..)-(?=[\w(])", ""),
+    ("constant", r"(?<![\w.])(?<!e-)\d+(?![\w.])", lambda match: str(int(match[0]) + 1)),
+    ("constant", r"(?<![\w.])1(?![\w.])", "0"),
+    ("constant", r"(?<![\w.])(\d+\.\d*(e[-+]?\d+)?|\d+e[-+]?\d+)", r"(1.1 * \g<0>)"),
+    (
+        "constant",
+        r"(?<=\b0x)([0-9a-fA-F]*)([0-9a-fA-F])\b",
+        lambda match: match[1] + ("1" if match[2] == "0" else "0"),
+    ),
+    ("axis", r"(?<=\baxis=)[01]", lambda match: str(1 - int(match[0]))),
+    ("not", r"\bnot (?!in\b)", ""),
+    ("copy", r"\.copy\(\)", ""),
+    ("key", r"\b\w+_KEY\b(?! =)", lambda match: "2" if match[0] == "FIT_KEY" else "1"),
+    ("range", r"(?<=\brange\()\w+(?=\))", r"\g<0> - 1"),
+    ("swapped", r"\b(?!f?max\b|f?min\b|maximum\b|minimum\b)(\w+)\((\w+), (\w+)(?=[,)])", r"\1(\3, \2"),
+    ("index", r"(?<=[\w\])]\[)[a-z]\w*(?=\])", r"\g<0> - 1"),
+]
+NO_RULES = re.compile(r"\s*(import|from|cimport|class|cdef extern|ctypedef)\b|\s*@")
+DECLARATION = re.compile(r"(def|cdef|cpdef|static|CLONED|for .* in range\(0\))\b.*[(,:{]$")
+DOES = re.compile(r"[\w.\[\], :]+ [-+*/]?=( |$)|[\w.]+\(|continue$|break$")
+OPENS = re.compile(r"(cdef|def|class|ctypedef|if|for|while|elif|return|with|assert)\b")
 
 
 @dataclass
@@ -91,125 +110,36 @@ def part_of(path):
     return "base" if len(path.parts) == 2 or family.startswith("_") else "functions"
 
 
-def tokens(text, is_c):
-    """(kind, text, start, end) of everything but comments and space."""
-    position = 0
-    while position < len(text):
-        if is_c and text[position] == "#":  # a directive, with the lines it goes on over
-            position = re.compile(r"(?:\\\n|[^\n])*").match(text, position).end()
-            continue
-        found = TOKEN.match(text, position)
-        if found is None or (is_c and found.lastgroup == "operator" and found.group() == "//"):
-            position += 1
-            continue
-        if found.lastgroup == "comment" and found.group().startswith("/") and not is_c:
-            found = re.compile(r"//|/").match(text, position)
-            yield "operator", found.group(), position, found.end()
-        elif found.lastgroup != "comment":
-            yield found.lastgroup, found.group(), position, found.end()
-        position = found.end()
-
-
 def faults_of(path):
     """All faults that can be planted in a file."""
-    text = (ROOT / path).read_text()
-    is_c = path.suffix == ".h"
-    lines = text.split("\n")
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
+    text, is_c = (ROOT / path).read_text(), path.suffix == ".h"
+    blanked = BLANKED_IN_C if is_c else BLANKED
+    code = blanked.sub(lambda found: re.sub(r"[^\n]", "\0", found[0]), text).split("\n")
     found = []
 
-    def add(kind, start, end, new):
-        number = next(n for n in range(len(lines)) if starts[n] <= start < starts[n + 1])
-        if end > starts[number + 1]:
-            return
-        line = lines[number]
-        after = line[: start - starts[number]] + new + line[end - starts[number] :]
+    def add(kind, after):
         if after != line:
             found.append(Fault(str(path), number + 1, kind, line, after))
 
-    code = [token for token in tokens(text, is_c) if token[0] != "newline"]
-    described = set()  # lines of docstrings
-    for kind, token, start, end in code:
-        if kind == "string" and "\n" in token:
-            first, last = text.count("\n", 0, start), text.count("\n", 0, end)
-            described.update(range(first, last + 1))
-    brackets = []
-    for i, (kind, token, start, end) in enumerate(code):
-        previous = code[i - 1][1] if i else ""
-        following = code[i + 1][1] if i + 1 < len(code) else ""
-        line = lines[text.count("\n", 0, start)]
-        if re.match(r"\s*(import|from|cimport|@|class|cdef extern|ctypedef|#)\b", line):
-            continue
-        declared = re.match(r"\s*(def|cdef|cpdef|static|CLONED|for .* in range\(0\))\b.*[(,:{]\s*$", line)
-        if kind == "operator" and token in "([{":
-            brackets.append(code[i - 1])
-        elif kind == "operator" and token in ")]}" and brackets:
-            brackets.pop()
-        if token in EXCHANGED and not declared:
-            unary = previous in "([{,=:*/+-<>" or previous in ("return", "in", "and", "or", "not")
-            if kind == "operator" and token in ("+", "-", "*", "/") and (unary or previous == ""):
-                if token == "-":
-                    add("sign", start, end, "")
-            elif token == "*" and is_c and re.match(r"\w", text[end]):
-                pass  # a pointer
-            elif kind != "string" and not (token in ("first", "last") and previous in (".", "->")):
-                add("exchanged", start, end, EXCHANGED[token])
-        if kind == "number" and not declared:
-            if re.fullmatch(r"\d+", token):
-                add("constant", start, end, str(int(token) + 1))
-                if token == "1":
-                    add("constant", start, end, "0")
-            elif "." in token:
-                add("constant", start, end, f"(1.1 * {token})")
-            elif token.startswith("0x"):
-                add("constant", start, end, token[:-1] + ("0" if token[-1] != "0" else "1"))
-        if token == "axis" and following == "=" and i + 2 < len(code):
-            axis = code[i + 2]
-            add("axis", axis[2], axis[3], {"0": "1", "1": "0"}.get(axis[1], axis[1]))
-        if token == "not" and following != "in":
-            add("not", start, end, "")
-        if token == "copy" and previous == "." and text[end : end + 2] == "()":
-            add("copy", start - 1, end + 2, "")
-        if token.endswith("_KEY") and kind == "name" and following != "=":
-            add("key", start, end, "1" if token != "FIT_KEY" else "2")
-        if token == "range" and following == "(":
-            close = re.compile(r"\((\w+)\)").match(text, end)
-            if close:
-                add("range", end, close.end(), f"({close.group(1)} - 1)")
-        called = kind == "name" and token not in SYMMETRIC
-        swap = re.compile(r"\((\w+), (\w+)([,)])").match(text, end) if called else None
-        if swap and following == "(" and not re.match(r"\s*(def|cdef|cpdef|static|CLONED)\b", line):
-            add("swapped", end, swap.end(), f"({swap.group(2)}, {swap.group(1)}{swap.group(3)}")
-        index = re.compile(r"\[([a-z]\w*)\]").match(text, start) if token == "[" else None
-        if index and re.match(r"[\w\])]", text[start - 1]):
-            add("index", start, index.end(), f"[{index.group(1)} - 1]")
-    for n, line in enumerate(lines):
-        if n in described:
-            continue
-        indent = line[: len(line) - len(line.lstrip())]
-        statement = line.strip()
-        whole = statement.count("(") == statement.count(")") and statement.count("[") == statement.count("]")
+    for number, (line, bare) in enumerate(zip(text.split("\n"), code)):
+        statement, indent = bare.strip("\0 "), line[: len(line) - len(line.lstrip())]
+        if not NO_RULES.match(line):
+            for kind, pattern, new in RULES:
+                if DECLARATION.match(statement) and kind in ("exchanged", "constant", "swapped"):
+                    continue
+                for match in re.finditer(pattern, bare):
+                    replacement = new(match) if callable(new) else match.expand(new)
+                    add(kind, line[: match.start()] + replacement + line[match.end() :])
+        is_whole = all(statement.count(one) == statement.count(other) for one, other in ("()", "[]"))
         if is_c:
             if indent and re.match(r"[\w\[\]>.*-]+ ([-+*/]?=) .*;$", statement):
-                found.append(Fault(str(path), n + 1, "line dropped", line, indent + ";"))
-            continue
-        does = re.match(r"[\w.\[\], :]+ ([-+*/]?=) |[\w.]+\(|continue$|break$", statement)
-        opens = re.match(r"(cdef|def|class|ctypedef|if|for|while|elif|return|with|assert)\b", statement)
-        if indent and whole and does and not opens and not statement.endswith((",", "(", "\\", ":")):
-            found.append(Fault(str(path), n + 1, "line dropped", line, f"{indent}pass"))
-        if statement.startswith("if ") and statement.endswith(":") and "raise" in (lines + [""])[n + 1]:
-            found.append(Fault(str(path), n + 1, "check removed", line, f"{indent}if False:"))
-    return [fault for fault in found if fault.line - 1 not in described or fault.kind != "line dropped"]
-
-
-def is_python(path, text):
-    try:
-        ast.parse(text)
-    except SyntaxError:
-        return False
-    return True
+                add("line dropped", indent + ";")
+        elif indent and is_whole and DOES.match(statement) and not OPENS.match(statement):
+            if not statement.endswith((",", "(", "\\", ":")):
+                add("line dropped", f"{indent}pass")
+        elif re.match(r"if .*:$", statement) and "raise" in code[number + 1]:
+            add("check removed", f"{indent}if False:")
+    return found
 
 
 def draws(seed, under=""):
@@ -221,7 +151,7 @@ def draws(seed, under=""):
     paths = [Path(line) for line in git("ls-files", "sktopic").decode().split()]
     by_part = {part: {} for part in PARTS}
     for path in paths:
-        if path.suffix in CODE and path.name not in NO_CODE and re.match(under, str(path)):
+        if path.suffix in CODE and path.name != "__init__.py" and re.match(under, str(path)):
             for fault in faults_of(path):
                 by_part[part_of(path)].setdefault(fault.kind, []).append(fault)
     order = [part for part, share in PARTS.items() if by_part[part] for _ in range(share)]
@@ -280,23 +210,16 @@ class Copy:
         status, output = self.build()
         if status != 0:
             sys.exit(output)
-        self.kept.mkdir()
-        self.copy_made(self.tree / KERNELS, self.kept)
-
-    def made(self, folder):
-        return [*folder.rglob("*.c"), *folder.rglob("*.so")]
-
-    def copy_made(self, folder, place):
-        for made in self.made(folder):
-            copy = place / made.relative_to(folder)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(made, copy)
+        shutil.copytree(self.tree / KERNELS, self.kept)
 
     def put_back(self, folder):
-        """Take what was built from there; setuptools looks for it in a folder of its own."""
+        """Take kernels and what was built from there; setuptools looks for it in a folder of its own."""
         library = f"lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
         for place in (self.tree / "build" / library / KERNELS, self.tree / KERNELS):
-            self.copy_made(folder, place)
+            shutil.copytree(folder, place, dirs_exist_ok=True)
+
+    def built(self):
+        return [library.stat().st_mtime for library in (self.tree / KERNELS).rglob("*.so")]
 
     def build(self):
         command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "-j2"]
@@ -309,19 +232,21 @@ class Copy:
         assert lines[fault.line - 1] == fault.before
         lines[fault.line - 1] = fault.after
         text = "\n".join(lines)
-        if path.suffix == ".py":
-            path.write_text(text)
-            return is_python(path, text)
         path.write_text(text)
-        before = [made.stat().st_mtime for made in self.made(self.tree / KERNELS)]
-        built = self.build()[0] == 0
-        if built and before == [made.stat().st_mtime for made in self.made(self.tree / KERNELS)]:
+        if path.suffix == ".py":
+            with suppress(SyntaxError):
+                return bool(ast.parse(text).body)
+            return False
+        before = self.built()
+        is_built = self.build()[0] == 0
+        if is_built and before == self.built():
             sys.exit(f"{path} was changed, but nothing was built")
-        return built
+        return is_built
 
     def restore(self, fault):
-        shutil.copy2(ROOT / fault.path, self.tree / fault.path)
-        if Path(fault.path).suffix != ".py":
+        if Path(fault.path).suffix == ".py":
+            shutil.copy2(ROOT / fault.path, self.tree / fault.path)
+        else:
             self.put_back(self.kept)
 
     def test(self, arguments, limit):
@@ -343,33 +268,16 @@ class Copy:
 
 
 def near(tree, fault):
-    """Arguments of pytest for the tests that concern a fault most: those named as its file, those of modules
-    that import it or that name it, and those of all estimators, or of the ones that it is part of."""
-    path = Path(fault.path)
-    names = {f"_{path.stem.strip('_')}"}
-    if part_of(path) == "base":  # one of a package is imported by the name of the package
-        names.add(Path(path.parts[1]).stem)
-    module = re.compile(rf"\b({'|'.join(sorted(names))})\b")
+    """Return the test files that concern a fault most, and all.
+
+    These are those that are named as its module or mention it, and for Python those of all estimators.
+    """
+    stem = Path(fault.path).stem.strip("_")
     files = sorted(file.relative_to(tree) for file in (tree / "tests").glob("**/test_*.py"))
-    common = [file for file in files if file.stem in COMMON]
-    sources = [tree / path, *(tree / "sktopic").glob("**/*.py")]
-    users = [file for file in sources if file == sources[0] or module.search(file.read_text())]
-    stems = [f"test_{file.stem.strip('_')}" for file in users]
-    family = path.parts[1]
-    named = [file for file in files if file.stem in (stems[0], f"{stems[0]}_{family}", f"test_{family}")]
-    others = [file for file in files if file not in named + common]
-    mention = [file for file in others if module.search((tree / file).read_text())]
-    mention += [file for file in others if file.stem in stems[1:] and file not in mention]
-    groups = [named + mention[:5]]
-    if part_of(path) in ("base", "estimators"):
-        text = "\n".join(file.read_text() for file in users)
-        classes = re.findall(r"^class (\w+(?:LDA|HDP))\b", text, re.MULTILINE)
-        whole = part_of(path) != "estimators" or not classes
-        some = [] if whole else ["-k", " or ".join(sorted(set(classes)))]
-        groups += [[*some, "-m", mark, *common] for mark in ("not slow", "slow")]
-    elif not named + mention:  # what kernels share
-        groups.append(["tests/kernels"])
-    return [group for group in groups if group], files
+    named = [file for file in files if stem in file.stem]
+    mention = [file for file in files if re.search(rf"\b_?{stem}\b", (tree / file).read_text())]
+    common = [file for file in files if file.stem in COMMON and part_of(Path(fault.path)) != "kernels"]
+    return list(dict.fromkeys([*named, *mention, *common])) or ["tests/kernels"], files
 
 
 class Contexts:
@@ -406,17 +314,14 @@ class Contexts:
 
 def search(copy, fault, options):
     """The first test that fails, and whether all tests were run."""
-    groups, files = near(copy.tree, fault)
+    chosen, files = near(copy.tree, fault)
     if options.contexts and fault.path.endswith(".py"):
-        chosen = copy.tree.parent / "chosen.txt"
-        chosen.write_text("\n".join(options.contexts.tests(fault)))
-        groups = [[f"@{chosen}"]] if chosen.stat().st_size else []
-    for group in groups:
-        caught = copy.test(map(str, group), NEAR_LIMIT)
-        if caught:
-            return caught, True
-    if options.near:
-        return None, False
+        listed = copy.tree.parent / "chosen.txt"
+        listed.write_text("\n".join(options.contexts.tests(fault)))
+        chosen = [f"@{listed}"] if listed.stat().st_size else []
+    caught = copy.test(map(str, chosen), NEAR_LIMIT) if chosen else None
+    if caught or options.near:
+        return caught, bool(caught)
     return copy.test([*options.workers, *map(str, files), "sktopic"], FAR_LIMIT), True
 
 
@@ -429,7 +334,6 @@ def main():
     parser.add_argument("--near", action="store_true", help="run only the tests that concern a fault most")
     parser.add_argument("--contexts", type=Contexts, help="a file .coverage made with contexts")
     parser.add_argument("--workers", default="0", help="processes for the tests that come last")
-    parser.add_argument("--share", default="1/1", help="2/3: the second of three runs")
     options = parser.parse_args()
     options.scratch = options.scratch.resolve()
     file = options.scratch / "results.jsonl"
@@ -439,17 +343,14 @@ def main():
     copy.create()
     done = {Fault(**result["fault"]).key: result for result in results}
     options.workers = ["-n", options.workers] if options.workers != "0" else []
-    share, n_shares = map(int, options.share.split("/"))
     n_planted = 0
     seen = set()
     for part, fault in draws(options.seed, options.under):
-        if n_planted == options.faults // n_shares:
+        if n_planted == options.faults:
             break
         if fault.key in seen:
             continue
         seen.add(fault.key)
-        if len(seen) % n_shares != share % n_shares:
-            continue
         if fault.key in done and (options.near or done[fault.key]["complete"]):
             n_planted += done[fault.key]["compiled"]
             continue

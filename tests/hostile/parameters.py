@@ -16,16 +16,6 @@ COSTLY |= {"n_proposals": 4, "max_births": 4}
 COSTLY |= dict.fromkeys(["doc_burn_in", "doc_sweeps", "transform_burn_in", "transform_sweeps"], 3)
 
 
-class BeyondFloat(int):
-    """An integer that no float holds."""
-
-    def __new__(cls, value=10**400):
-        return super().__new__(cls, value)
-
-    def __repr__(self):
-        return "BeyondFloat()"
-
-
 @dataclass(frozen=True)
 class Topics:
     """A parameter with an entry for each word of each topic; the defaults fit the models of `tools.new`."""
@@ -80,7 +70,7 @@ def values_of(name, constraints):
     """Values that each constraint of a parameter allows, and a few that may be beyond all of them."""
     allowed = [value for constraint in constraints for value in _allowed(name, constraint)]
     odd = ["none of these", -1, 0, float("nan"), float("inf"), None, (), 2**70, True]
-    odd = [value for value in odd if not (name in COSTLY and isinstance(value, int) and value == 2**70)]
+    odd = [value for value in odd if not (name in COSTLY and value == 2**70)]
     return allowed * 4 + odd
 
 
@@ -126,7 +116,7 @@ def _of_interval(name, interval):
         return [value for value in values if value in interval] * 2
     values = [*ends, *(np.nextafter(end, 1.0).item() for end in ends)]
     values += [0.5, 1, 1.5, 1e-3, 10, 1e-12, 1e12, 1e-300, 1e300, 5e-324, 1.7e308]
-    values += [np.float32(0.3), BeyondFloat()]
+    values += [np.float32(0.3), 10**400]
     return [value for value in values if value in interval]
 
 
@@ -142,12 +132,8 @@ def modes_of(estimator):
     return {name: values for name, values in options.items() if len(values) > 1}
 
 
-def some_of(values, largest):
-    """A strategy of parameters: a few of those of which a dict has the values."""
-    return _some_of({name: st.sampled_from(values[name]) for name in sorted(values)}, largest)
-
-
 @st.composite
-def _some_of(draw, strategies, largest):
-    names = draw(st.lists(st.sampled_from(list(strategies)), max_size=largest, unique=True))
-    return {name: draw(strategies[name]) for name in names}
+def some_of(draw, values, largest):
+    """A few of the parameters of which a dict has the values."""
+    names = draw(st.lists(st.sampled_from(sorted(values)), max_size=largest, unique=True))
+    return {name: draw(st.sampled_from(values[name])) for name in names}

@@ -1,20 +1,32 @@
 """Threads and lack of memory around training: an error that says so, or the right answer."""
 
 import copy
-import os
 import pickle
-import sys
 import threading
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from tests.conftest import all_attributes, fingerprint, fitted_state
+from tests.conftest import all_attributes, fingerprint, fitted_state, outcome
 
-from .tools import MODELS, at_most, check_answers, check_each, corpus, differences, in_child, new, share, some
+from .tools import (
+    MODELS,
+    TRAINING_CALLS,
+    at_most,
+    check_answers,
+    check_each,
+    corpus,
+    differences,
+    fast_switches,
+    in_child,
+    new,
+    share,
+    some,
+)
 
 X = corpus(64, 20)
 WIDE, NARROW = corpus(60, 150), corpus(40, 90, seed=1)
@@ -23,35 +35,15 @@ N_ROUNDS = min(200, share(0.002))
 
 
 def together(*functions):
-    """Call functions in threads of their own, at the same time; returns the exceptions."""
-    errors, start = [], threading.Barrier(len(functions))
+    """Call functions in threads of their own, at the same time; returns their outcomes."""
+    start = threading.Barrier(len(functions))
 
     def call(function):
         start.wait()
-        try:
-            function()
-        except Exception as error:
-            errors.append(error)
+        return outcome(function)
 
-    threads = [threading.Thread(target=call, args=(function,)) for function in functions]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
-    return errors
-
-
-def results(*functions):
-    """What functions return that are called in threads of their own, at the same time."""
-    found = []
-    errors = together(*(partial(lambda call: found.append(call()), function) for function in functions))
-    assert not errors, errors
-    return found
+    with fast_switches(), ThreadPoolExecutor(len(functions)) as pool:
+        return list(pool.map(call, functions))
 
 
 # Threads
@@ -60,7 +52,8 @@ def results(*functions):
 def fit_in_two_threads(name):
     model = new(name, n_components=9)
     for _ in range(N_ROUNDS):
-        errors = together(lambda: model.fit(WIDE), lambda: model.fit(NARROW))
+        outcomes = together(lambda: model.fit(WIDE), lambda: model.fit(NARROW))
+        errors = [error for _, error in outcomes if error is not None]
         for error in errors:
             assert isinstance(error, RuntimeError) and "train" in str(error), repr(error)
         assert len(errors) < 2, "both were refused"
@@ -86,7 +79,7 @@ def read_in_threads(name):
     expected = all_answers(pickle.loads(fitted))
     for _ in range(N_ROUNDS):
         model = pickle.loads(fitted)  # nothing is computed yet that it keeps
-        assert results(*[partial(all_answers, model)] * 4) == [expected] * 4
+        assert together(*[partial(all_answers, model)] * 4) == [(expected, None)] * 4
 
 
 def fit_side_by_side(name):
@@ -98,7 +91,7 @@ def fit_side_by_side(name):
 
     expected = trained(None)
     for _ in range(N_ROUNDS):
-        assert results(*(partial(trained, n) for n in (None, 1, 2, 3))) == [expected] * 4
+        assert together(*(partial(trained, n) for n in (None, 1, 2, 3))) == [(expected, None)] * 4
 
 
 def use_while_training(name):
@@ -106,11 +99,9 @@ def use_while_training(name):
     model = new(name, batch_size=len(X), max_iter=1).partial_fit(X)
     # Each is one update, also where updates end at every 64th document.
     batches = [corpus(32, 20, seed=i) for i in range(N_ROUNDS)]
-    twin, complete = pickle.loads(pickle.dumps(model)), []
-    for batch in [None, *batches]:
-        if batch is not None:
-            twin.partial_fit(batch)
-        complete.append(fingerprint(twin.transform(X)))
+    twin = pickle.loads(pickle.dumps(model))
+    complete = [fingerprint(twin.transform(X))]
+    complete += [fingerprint(twin.partial_fit(batch).transform(X)) for batch in batches]
     wrong, done = [], threading.Event()
 
     def train():
@@ -133,8 +124,7 @@ def use_while_training(name):
             check_answers(copied.partial_fit(X), X)
             clone(model)
 
-    errors = together(train, transform, transform, pickle_and_clone)
-    assert not errors, errors
+    assert together(train, transform, transform, pickle_and_clone) == [(None, None)] * 4
     assert not wrong, f"{len(wrong)} answers of no complete state"
     assert fingerprint(model.transform(X)) == complete[-1]
 
@@ -175,11 +165,7 @@ def train_without_memory(name, method, sizes):
     assert refused or method == "partial_fit", "there was memory enough"  # where little is needed
 
 
-CASES = [(name, method) for method in ("fit", "partial_fit") for name in MODELS]
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
-@pytest.mark.parametrize(("name", "method"), some(CASES, share(0.008), 0))
+@pytest.mark.parametrize(("name", "method"), some(TRAINING_CALLS, share(0.008), 0))
 def test_no_memory_is_a_memory_error_and_leaves_the_model(name, method):
     sizes = [0, *np.geomspace(2**16, 2**28, min(50, share(0.003, 4))).astype(int).tolist()]
     in_child(train_without_memory, name, method, sizes)  # where nothing that was freed can be used again

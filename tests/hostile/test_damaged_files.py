@@ -15,8 +15,6 @@ import json
 import os
 import random
 import shutil
-import struct
-import time
 import warnings
 import zipfile
 from functools import cache, partial
@@ -26,7 +24,7 @@ import pytest
 import scipy.sparse as sp
 
 import sktopic
-from sktopic._runtime._array_archive import PADDING_ID, description, npy_header
+from sktopic._runtime._array_archive import _write_entry, description, npy_header
 from sktopic.dask import DaskTopicModel
 from sktopic.datasets import open_corpus, save_corpus
 from sktopic.inspection import name_topics
@@ -35,23 +33,10 @@ from sktopic.seeding import seed_prior
 from tests.conftest import fingerprint, outcome
 
 from .mutations import BYTES
-from .test_tampered_state import MISSING, damages_of, parts_of, with_part
-from .tools import (
-    WATCHED,
-    at_most,
-    check_each,
-    check_resources,
-    corpus,
-    new,
-    share,
-    some,
-)
+from .test_tampered_state import MISSING, SCALARS, damaged, damages_of, parts_of, with_part
+from .tools import SPARE_BYTES, at_most, check_each, check_error, corpus, new, share, some, within
 
 X = corpus(40)
-# Bytes that reading may take beyond what the process has, for files of some KB. AddressSanitizer reserves TB.
-SPARE_BYTES = 1 << 50 if WATCHED else 64 << 20
-# Work that a forged number may ask for, in seconds of the processor; and length of a message.
-MAX_SECONDS, MAX_MESSAGE = 10, 1500
 
 
 # What is written into an empty folder, and read again in some ways; those of number 0 check all checksums
@@ -161,56 +146,22 @@ def copied(original):
     return shutil.copytree(original, folder)
 
 
-def check_error(error, folder, is_missing=False):
-    """An error of a file names it, in a message that can be read."""
-    allowed, text = (ValueError, FileNotFoundError) if is_missing else ValueError, str(error)
-    assert isinstance(error, allowed), f"{type(error).__name__}: {text}"
-    assert str(folder) in text, f"no path: {text}"
-    assert text.isprintable() and len(text) < MAX_MESSAGE, f"unclear: {text}"
-
-
-# Archives as a list of names and contents, which are zipped anew
-
-
-def entries_of(content):
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return [[name, archive.read(name)] for name in archive.namelist()]
-
-
-def zipped(entries):
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, content in entries:
-            entry = zipfile.ZipInfo(name)
-            begin = file.tell() + 30 + len(name.encode()) + 20
-            size = -(begin + 4) % 64
-            entry.extra = struct.pack("<HH", PADDING_ID, size) + bytes(size)
-            with archive.open(entry, "w", force_zip64=True) as opened:
-                opened.write(content)
-    return file.getvalue()
-
-
-def is_archive(content):
-    return content[:2] == b"PK"
-
-
-def header_of(content):
-    return json.loads(dict(entries_of(content))["header.json"] if is_archive(content) else content)
-
-
-def with_header(content, header):
-    text = json.dumps(header).encode()
-    if not is_archive(content):
-        return text + b"\n"
-    return zipped([[name, text if name == "header.json" else each] for name, each in entries_of(content)])
-
-
 # Damages
 
 
 @cache
 def original_value(reader, original):
     return READERS[reader][1][0](original)
+
+
+def read_in_all_ways(reader, folder, kinds=(ValueError,)):
+    """Values and errors, which name the folder."""
+    for read in READERS[reader][1]:
+        with at_most(SPARE_BYTES):
+            value, error = outcome(read, folder)
+        if error is not None:
+            check_error(error, folder, kinds=kinds)
+        yield value, error
 
 
 def read_damaged(original, reader, file, damage, seed):
@@ -220,16 +171,11 @@ def read_damaged(original, reader, file, damage, seed):
     draw = random.Random(f"{reader} {file} {damage.__name__} {seed}")
     (folder / file).write_bytes(damage(content, draw))
     is_same = (folder / file).read_bytes() == content
-    for i, read in enumerate(READERS[reader][1]):
-        with at_most(SPARE_BYTES):
-            value, error = outcome(read, folder)
-        if error is not None:
-            check_error(error, folder)
-            assert not is_same, f"the file was not changed: {error}"
-        elif value != expected:
-            # Without checksums of mapped arrays, and of the header of a corpus, damages may go unnoticed.
-            is_checked = i < len(READERS[reader][1]) - 1 and file.name != "header.json"
-            assert not is_checked, f"another value, read by {read}"
+    for i, (value, error) in enumerate(read_in_all_ways(reader, folder)):
+        assert not (is_same and error), f"the file was not changed: {error}"
+        # Without checksums of mapped arrays, and of the header of a corpus, damages may go unnoticed.
+        is_checked = i < len(READERS[reader][1]) - 1 and file.name != "header.json"
+        assert error or value == expected or not is_checked, f"another value, read in way {i}"
         found.append("an error" if error else "the same" if value == expected else "another")
     return found
 
@@ -246,83 +192,76 @@ def test_damaged_files_are_refused_or_have_the_same_value(tmp_path):
 
 # Forgeries
 
-VALUES = {
-    "missing": MISSING,
-    "null": None,
-    "a string": "x",
+VALUES = SCALARS | {
     "half a character": "\ud800",
     "a list": [[1]],
     "an object": {"tuple": [{}]},
     "a scalar": {"numpy": ["<U9999999999", "a"]},
     "a generator": {"random_state": [[0] * 624, -1, 2, "x"]},
     "true": True,
-    "zero": 0,
-    "negative": -1,
-    "a fraction": 0.5,
-    "NaN": float("nan"),
-    "infinite": float("inf"),
     "2 ** 31": 2**31,
-    "2 ** 62": 2**62,
-    "300 digits": 10**300,
 }
 # What did most harm once.
 KNOWN = [
-    (("array", "prior"), "no rows"),
+    (("array", "fitted/_state.doc_topic_prior"), "no rows"),
     (("header", ("of",)), "a list"),
-    (("array", "z"), "missing"),
     (("header", ("top_words",)), "a string"),
     (("header", ("arrays", "fitted/_state.words.store", "dtype")), "half a character"),
 ]
 
 
-def arrays_in(path):
-    """The arrays of a file by their names."""
-    content = path.read_bytes()
-    if path.suffix == ".npy":
-        return {path.stem: np.load(path)}
-    entries = entries_of(content) if is_archive(content) else []
-    return {name[:-4]: np.load(io.BytesIO(each)) for name, each in entries if name.endswith(".npy")}
+def entries_of(file):
+    """Contents by name: of an archive, or of the folder of another file; and the name of the header."""
+    if zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}, "header.json"
+    return {path.name: path.read_bytes() for path in file.parent.iterdir()}, file.name
 
 
-def cases_of_file(path):
-    """(field, forgery) of a file; a field is ("header", path) or ("array", name)."""
-    header = {} if path.suffix == ".npy" else header_of(path.read_bytes())
-    cases = [(("header", field), forgery) for field, _ in parts_of(header) for forgery in VALUES]
-    arrays = arrays_in(path).items()
-    return cases + [(("array", name), forgery) for name, array in arrays for forgery in damages_of(array)]
-
-
-def forge(path, field, forgery):
-    """Forge a field of a file; whether it could be."""
-    kind, name = field
-    content = path.read_bytes()
-    if kind == "header":
-        path.write_bytes(with_header(content, with_part(header_of(content), name, VALUES[forgery])))
-        return True
-    array = arrays_in(path)[name]
-    damage = damages_of(array)[forgery]
-    array = None if damage is None else damage(array)
-    if damage is not None and (not isinstance(array, np.ndarray) or array.dtype.hasobject):
-        return False
-    data = b"" if array is None else np.ascontiguousarray(array).tobytes()
-    file = b"" if array is None else npy_header(array.dtype, array.shape) + data
-    described = path if is_archive(content) else path.with_name("header.json")
-    if is_archive(content):
-        entries = dict(entries_of(content)) | {f"{name}.npy": file}
-        path.write_bytes(zipped([entry for entry in entries.items() if entry[1]]))
-    elif file:
-        path.write_bytes(file)
-    else:
+def replace_entries(file, entries):
+    if zipfile.is_zipfile(file):
+        with open(file, "wb") as opened, zipfile.ZipFile(opened, "w") as archive:
+            for name, content in entries.items():
+                _write_entry(archive, opened, name, (content,))
+        return
+    for path in file.parent.iterdir():
         path.unlink()
-    if described.exists():
-        content = described.read_bytes()
-        header = header_of(content)
-        if array is None:
-            del header["arrays"][name]
+    for name, content in entries.items():
+        file.with_name(name).write_bytes(content)
+
+
+def array_in(entries, name):
+    return np.load(io.BytesIO(entries[f"{name}.npy"]))
+
+
+def cases_of_file(file):
+    """(field, forgery) of a file with a header; a field is ("header", path) or ("array", name)."""
+    entries, head = entries_of(file)
+    cases = [(("header", path), each) for path, _ in parts_of(json.loads(entries[head])) for each in VALUES]
+    arrays = [name.removesuffix(".npy") for name in entries if name.endswith(".npy")]
+    return cases + [
+        (("array", name), each) for name in arrays for each in damages_of(array_in(entries, name))
+    ]
+
+
+def forge(file, field, forgery):
+    """Forge a field of a file; whether it could be."""
+    (kind, name), (entries, head) = field, entries_of(file)
+    header = json.loads(entries[head])
+    if kind == "header":
+        header = with_part(header, name, VALUES[forgery])
+    else:
+        array = damaged(array_in(entries, name), forgery)
+        if array is MISSING:
+            del entries[f"{name}.npy"], header["arrays"][name]
+        elif isinstance(array, np.ndarray) and not array.dtype.hasobject:
+            data = array.tobytes()
+            entries[f"{name}.npy"] = npy_header(array.dtype, array.shape) + data
+            header["arrays"][name] = description(array.dtype, array.shape, hashlib.sha256(data).hexdigest())
         else:
-            digest = hashlib.sha256(data).hexdigest()
-            header["arrays"][name] = description(array.dtype, array.shape, digest)
-        described.write_bytes(with_header(content, header))
+            return False
+    entries[head] = json.dumps(header).encode() + b"\n"
+    replace_entries(file, entries)
     return True
 
 
@@ -331,13 +270,9 @@ def read_forged(original, reader, file, field, forgery):
     folder = copied(original)
     if not forge(folder / file, field, forgery):
         return
-    begin = time.process_time()
-    for read in READERS[reader][1]:
-        with at_most(SPARE_BYTES):
-            _, error = outcome(read, folder)
-        if error is not None:
-            check_error(error, folder, forgery == "missing")
-    check_resources(time.process_time() - begin, MAX_SECONDS)
+    kinds = (ValueError, FileNotFoundError) if forgery == "missing" else (ValueError,)
+    with within(10):  # work that a forged number may ask for
+        list(read_in_all_ways(reader, folder, kinds))
 
 
 # What share of the cases each reader has: many are as good as one for what readers have in common.
@@ -347,7 +282,7 @@ SHARES = {"OnlineEMLDA": 0.06, "corpus": 0.1, "checkpoint": 0.03, "results": 0.0
 @pytest.mark.parametrize("reader", READERS)
 def test_forged_fields_of_files_are_refused_or_do_no_harm(reader, tmp_path):
     original = tmp_path / "original"
-    files = written(reader, original)
+    files = [file for file in written(reader, original) if file.suffix != ".npy"]
     cases = [(original, reader, file, *case) for file in files for case in cases_of_file(original / file)]
     known = [case for case in cases if case[3:] in KNOWN]
     check_each(read_forged, known + some(cases, share(SHARES.get(reader, 0.01)), 3))
@@ -356,8 +291,6 @@ def test_forged_fields_of_files_are_refused_or_do_no_harm(reader, tmp_path):
 # Corpora: what the messages say
 
 HEADERS = {
-    "header.json is not a JSON object": b"[]",
-    "Expecting value": b"",
     "has 1048577 bytes; 1048576 are allowed": b" " * (2**20 + 1),
     "not the header of a corpus": b'{"format": "another"}',
 }
@@ -371,8 +304,6 @@ CHANGED = [
     ("indices", -1, 9, "documents 2048 to 2100 are damaged: they have words outside 0 to 8"),
     ("indices", slice(0, 90), 8, "documents 0 to 2048 are damaged: their words do not ascend"),
     ("data", 20, np.nan, "documents 0 to 2048 are damaged: X contains NaN"),
-    ("data", 20, -1, "documents 0 to 2048 are damaged: Negative values"),
-    ("data", 20, 1e21, "documents 0 to 2048 are damaged: X has a count of 1e"),
     ("data", 20, 0, "documents 0 to 2048 are damaged: their words do not ascend, or have counts of zero"),
     ("feature_names", 1, 255, r"feature_names.npy: .*can't decode"),
     ("feature_names_ends", 3, 2**40, r"feature_names_ends.npy: ends of strings do not ascend"),
@@ -387,6 +318,14 @@ def refused(path, message, read=open_corpus):
     assert str(path) in str(caught.value)
 
 
+FILES = {
+    "pipe": os.mkfifo,
+    "folder": os.mkdir,
+    "link to /dev/zero": lambda file: os.symlink("/dev/zero", file),
+    "beginning": lambda file: file.write_bytes(b"\x93NUMPY"),
+}
+
+
 def test_folders_and_files_of_a_corpus_that_are_none(tmp_path):
     path = tmp_path / "corpus"
     refused(path, "No such file")
@@ -398,14 +337,7 @@ def test_folders_and_files_of_a_corpus_that_are_none(tmp_path):
     for message, text in HEADERS.items():
         (path / "header.json").write_bytes(text)
         refused(path, message)
-    for i, make in enumerate(
-        (
-            os.mkfifo,
-            os.mkdir,
-            lambda file: os.symlink("/dev/zero", file),
-            lambda file: file.write_bytes(b"\x93NUMPY"),
-        )
-    ):
+    for i, make in enumerate(FILES.values()):
         save_corpus(path / str(i), X)
         file = path / str(i) / ("indptr.npy", "data.npy")[i % 2]
         file.unlink()
@@ -413,18 +345,18 @@ def test_folders_and_files_of_a_corpus_that_are_none(tmp_path):
         refused(file, file.name, lambda file: open_corpus(file.parent))
 
 
+def read_all(path):
+    corpus = open_corpus(path)
+    return list(corpus.blocks()), corpus.feature_names
+
+
 def test_numbers_of_a_corpus_that_were_changed_are_found_when_they_are_read(tmp_path):
     counts = sp.csr_array(np.tile([[0.1, 0, 0, 0, 0, 0, 0, 0, 0.2]], (N_DOCUMENTS, 1)))
-    for i, (name, at, value, message) in enumerate(CHANGED):
-        path = tmp_path / str(i)
-        save_corpus(path, counts, [f"wörd {i}" for i in range(9)])
+    path = tmp_path / "corpus"
+    for name, at, value, message in CHANGED:
+        save_corpus(path, counts, [f"wörd {i}" for i in range(9)], overwrite=True)
         array = np.load(path / f"{name}.npy", mmap_mode="r+")
         array[at] = value
         array.flush()
-
-        def read_all(path):
-            corpus = open_corpus(path)
-            return list(corpus.blocks()), corpus.feature_names
-
         refused(path, message, read_all)
         refused(path, "digest is wrong|rows are from", partial(open_corpus, verify=True))

@@ -6,13 +6,12 @@ and prints it; ``Program(...).run()`` runs what was printed again. Programs run 
 that crashes should be printed too.
 """
 
+import copy
 import operator
 import os
 import pickle
 import re
-import resource
 import tempfile
-import time
 from dataclasses import dataclass, field
 from inspect import signature
 
@@ -33,7 +32,7 @@ from tests.conftest import all_attributes, fingerprint, fitted_state
 from .documents import BLOCKS, ONCE, Documents, documents
 from .drawn import run_drawn
 from .parameters import all_values, made, modes_of, some_of
-from .tools import ESTIMATORS, check_distributions, check_resources, differences, new, share
+from .tools import ESTIMATORS, check_distributions, differences, new, share, within
 
 # What a call of a tiny model may take. Memory: growth of the process's peak.
 MOST_SECONDS = 3.0
@@ -66,23 +65,24 @@ class Program:
             model = Call(model, name, argument).run()
 
 
+# These may change the model's fitted state.
+TRAINING = {"fit", "fit_transform", "partial_fit", "name_topics", "add_features", "drop_topics"}
+TRAINING |= {"freeze_topics", "merge_topics", "set_feature_names"}
+
+
+@dataclass
 class Call:
     """One call on a model, checked."""
 
-    # These may change the model's fitted state.
-    TRAINING = ("fit", "fit_transform", "partial_fit", "name_topics")
-    TRAINING += ("add_features", "drop_topics", "freeze_topics", "merge_topics", "set_feature_names")
-
-    def __init__(self, model, name, argument):
-        self.model = model
-        self.name = name
-        self.argument = argument
+    model: object
+    name: str
+    argument: object
+    weights: dict = field(default_factory=dict)
 
     def run(self):
         """Returns the model to go on with."""
         model = self.model
         X, X_before = self.argument, None
-        self.weights = {}
         if isinstance(X, Documents):
             try:
                 X = X.make(getattr(model, "n_features_in_", 5))
@@ -94,24 +94,20 @@ class Call:
             # A generator is used up; the unused bytes of a long double may be anything.
             if self.argument.container not in ONCE and self.argument.dtype != "longdouble":
                 X_before = fingerprint(X)
-        before = {name: _copied(value) for name, value in all_attributes(model).items()}
-        started, peak = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        result, refusal = model, None
-        try:
-            result = getattr(self, self.name, self.plainly)(X)
-        except DOCUMENTED as error:
-            refusal = error
+        before = {name: copy.copy(value) for name, value in all_attributes(model).items()}
+        with within(MOST_SECONDS, MOST_MEMORY):
+            try:
+                result, refusal = getattr(self, self.name, self.plainly)(X), None
+            except DOCUMENTED as error:
+                refusal = error
         if refusal is not None:
             check_readable(refusal)
-            changed = differences(before, all_attributes(model))
+            result, changed = model, differences(before, all_attributes(model))
             if changed and self.name == "partial_fit" and self.argument.container in BLOCKS:
                 return self.trained()
             assert not changed, f"the call failed ({refusal}) and changed {changed}"
-        seconds = time.process_time() - started
-        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak) * 1024
-        check_resources(seconds, MOST_SECONDS, grown, MOST_MEMORY)
         assert X_before is None or fingerprint(X) == X_before, "the input was changed"
-        if self.name not in (*self.TRAINING, "set_params"):
+        if self.name not in TRAINING | {"set_params"}:
             changed = differences(before, all_attributes(model))
             assert not changed, f"the call changed {changed}"
         return result
@@ -267,10 +263,6 @@ def array_of(X):
         X = sp.vstack(X)
     # As numbers first: duplicates of bools or small integers do not add up.
     return X.astype(np.float64).toarray() if sp.issparse(X) else np.asarray(X)
-
-
-def _copied(value):
-    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def check_readable(error):

@@ -34,6 +34,7 @@ from sktopic.datasets import _uci, fetch_bag_of_words, open_corpus, save_corpus
 from sktopic.inspection import explore
 from sktopic.model_selection import topic_number_curve
 from tests.conftest import fingerprint, fitted_state, outcome
+from tests.test_files import foreign
 
 from .tools import Child, check_each, corpus, in_child, new, share, some
 
@@ -101,14 +102,13 @@ def follow_checkpoints(folder):
     return fitted_state(DaskTopicModel(estimator, checkpoint=folder, **settings).fit(X[:100]).estimator_)
 
 
-@cache
-def collection(n_documents=60, n_words=50):
+def collection():
     """The files of a made-up collection that goes by the name of a published one, and its size."""
-    counts = corpus(n_documents, n_words)
+    counts = corpus(60, 50)
     entries = [f"{i + 1} {j + 1} {counts[i, j]:.0f}" for i, j in zip(*np.nonzero(counts))]
-    size = n_documents, n_words, len(entries)
+    size = *counts.shape, len(entries)
     text = "\n".join([*map(str, size), *entries]).encode()
-    words = "\n".join(f"word{i}" for i in range(n_words)).encode()
+    words = "\n".join(f"word{i}" for i in range(50)).encode()
     return {"docword.kos.txt.gz": gzip.compress(text, mtime=0), "vocab.kos.txt": words}, size
 
 
@@ -162,23 +162,29 @@ def hear_changes(folder, act):
     sys.addaudithook(hear)
 
 
-def states_before_changes(name, folder, places):
+# Random names that are known to others
+FORETOLD = mock.patch("secrets.token_hex", lambda n_bytes: "0" * 2 * n_bytes)
+
+
+def observed(name, folder, places):
     """Runs in a child process: copies of a folder as a kill before each change of a file would leave it.
 
-    What Python has not handed over to the system yet is lost by a kill, and not in the copy either.
+    What Python has not handed over to the system yet is lost by a kill, and not in the copy either. Returns
+    the number of copies, a hash of what is written or computed, and the paths of changes in the folder.
     """
     folder.mkdir()
     if name in TARGETS:
         write(name, folder, 0)
-    n_states = [0]
+    found = []
 
     def act(paths):
-        shutil.copytree(folder, places / str(n_states[0]), symlinks=True)
-        n_states[0] += 1
+        shutil.copytree(folder, places / str(len(found)), symlinks=True)
+        found.append(paths)
 
     hear_changes(folder, act)
-    answer = fingerprint(write(name, folder))
-    return n_states[0], answer
+    with FORETOLD:
+        answer = fingerprint(write(name, folder))
+    return len(found), answer, list(dict.fromkeys(itertools.chain(*found)))
 
 
 def compute(name, folders):
@@ -188,7 +194,7 @@ def compute(name, folders):
 
 @every_writer
 def test_what_a_kill_leaves_is_one_version_or_goes_on_to_the_same_result(name, tmp_path):
-    n_states, answer = in_child(states_before_changes, name, tmp_path / "folder", tmp_path / "killed")
+    n_states, answer, _ = in_child(observed, name, tmp_path / "folder", tmp_path / "killed")
     assert n_states > 2
     states = [tmp_path / "killed" / str(i) for i in range(n_states)]
     if name in LONG:
@@ -291,22 +297,6 @@ def test_only_regular_files_are_opened_also_if_they_have_just_been_replaced(tmp_
                 open_regular(path)
 
 
-# Random names that are known to others
-FORETOLD = mock.patch("secrets.token_hex", lambda n_bytes: "0" * 2 * n_bytes)
-
-
-def changed_paths(name, folder):
-    """Runs in a child process: the paths, relative to a folder, at which the package changes something."""
-    folder.mkdir()
-    if name in TARGETS:
-        write(name, folder, 0)
-    found = {}
-    hear_changes(folder, lambda paths: found.update(dict.fromkeys(paths)))
-    with FORETOLD:
-        write(name, folder)
-    return list(found)
-
-
 def content_of_tree(folder):
     """What is in a folder, and what a user sees of each: nothing is read through a link."""
     found = {}
@@ -340,20 +330,10 @@ def attack(name, folder, planted, plant):
     assert plant != "nothing" or error is None or path.parent != working
 
 
-@contextlib.contextmanager
-def foreign(link):
-    """Give a link to another user, or pretend that this process is of another."""
-    user = os.geteuid()
-    if user == 0:
-        os.lchown(link, 65534, 65534)
-    with mock.patch.object(os, "geteuid", return_value=user and user + 1):
-        yield
-
-
 @every_writer
 def test_what_others_have_put_at_any_name_is_left_alone(name, tmp_path):
     """At each path that a writer uses, even if others could foretell it."""
-    paths = in_child(changed_paths, name, tmp_path / "run")
+    *_, paths = in_child(observed, name, tmp_path / "run", tmp_path / "killed")
     assert paths
     places = itertools.product(enumerate(paths), PLANTS)
     cases = [(name, tmp_path / f"{i} {plant}", path, plant) for (i, path), plant in places]

@@ -8,6 +8,7 @@ import collections
 import contextlib
 import ctypes
 import itertools
+import math
 import mmap
 import multiprocessing
 import os
@@ -15,6 +16,7 @@ import random
 import resource
 import signal
 import sys
+import time
 import traceback
 import warnings
 
@@ -31,12 +33,15 @@ from tests.registry import CLASSES
 N_CASES = int(os.environ.get("SKTOPIC_HOSTILE_CASES", "1000"))
 # Under AddressSanitizer all takes longer, and memory that was freed is held back.
 WATCHED = "libasan" in os.environ.get("LD_PRELOAD", "")
+# Bytes that reading a small file may take beyond what the process has. AddressSanitizer reserves TB.
+SPARE_BYTES = 1 << 50 if WATCHED else 64 << 20
 ESTIMATORS = list(CLASSES)
 # What estimators do by other methods than those of their defaults, and learn besides.
 VARIANTS = {
     f"{name}, {i}": params for name, each in registry.VARIANTS.items() for i, params in enumerate(each)
 }
 MODELS = [*ESTIMATORS, *(VARIANTS if N_CASES >= 10_000 else ())]
+TRAINING_CALLS = [(name, method) for method in ("fit", "partial_fit") for name in MODELS]
 # Parameters with which a fit takes milliseconds, as far as an estimator has them.
 SMALL = registry.SMALL | {"n_components": 3, "batch_size": 4, "max_doc_update_iter": 5, "doc_n_components": 4}
 SMALL |= {"transform_burn_in": 1, "transform_sweeps": 2, "doc_burn_in": 1, "doc_sweeps": 2}
@@ -67,10 +72,14 @@ def corpus(n_documents=12, n_features=7, seed=0):
     return np.random.default_rng(seed).poisson(1.0, (n_documents, n_features)).astype(float)
 
 
-def check_resources(seconds, most_seconds, grown=0, most_bytes=0):
-    """Time of the processor, and growth of memory in bytes, are within bounds."""
-    most_seconds *= 5 if WATCHED else 1
+@contextlib.contextmanager
+def within(most_seconds, most_bytes=math.inf):
+    """Fail if a block takes more time of the processor, or adds more bytes to the peak of memory."""
+    started, peak = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    yield
+    seconds, most_seconds = time.process_time() - started, most_seconds * (5 if WATCHED else 1)
     assert seconds <= most_seconds, f"{seconds:.1f} s, at most {most_seconds:.1f}"
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak) * 1024
     assert WATCHED or grown <= most_bytes, f"{grown:.3g} bytes more, at most {most_bytes:.3g}"
 
 
@@ -85,6 +94,25 @@ def at_most(more):
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+@contextlib.contextmanager
+def fast_switches():
+    """Let threads take turns as often as the interpreter can."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def check_error(error, word, case="", kinds=(ValueError,), longest=1500):
+    """A refusal has a message that can be read and has a word in it, such as the path of a file."""
+    text = str(error)
+    assert type(error) in kinds, f"{type(error).__name__}: {text} {case}"
+    assert str(word) in text, f"no {word}: {text} {case}"
+    assert text.isprintable() and len(text.replace(str(word), "")) <= longest, f"unclear: {text} {case}"
 
 
 # Fitted state
