@@ -223,6 +223,7 @@ def test_a_hundred_words_per_topic_are_needed():
 
 def zipf_documents(lengths, exponent=1.0, n_words=3000):
     """Documents of these lengths in one language: the probability of a word is a power of its rank."""
+    lengths = lengths.astype(int)
     rng, probabilities = np.random.default_rng(0), np.arange(1.0, n_words + 1) ** -exponent
     words = rng.choice(n_words, int(lengths.sum()), p=probabilities / probabilities.sum())
     rows = np.repeat(np.arange(len(lengths)), lengths)
@@ -231,7 +232,7 @@ def zipf_documents(lengths, exponent=1.0, n_words=3000):
 
 @pytest.mark.slow
 def test_words_in_rows_are_warned_of():
-    X = zipf_documents(np.random.default_rng(1).lognormal(3.5, 1.0, 2000).astype(int) + 1)
+    X = zipf_documents(1 + np.random.default_rng(1).lognormal(3.5, 1.0, 2000))
     model = OnlineEMLDA(2, max_iter=1)
     assert not warnings_of(model.fit, X)
     for method, transposed in (
@@ -244,17 +245,14 @@ def test_words_in_rows_are_warned_of():
     assert not warnings_of(model.partial_fit, transposed)
 
 
-def documents_of_differing_lengths(spread, exponent):
-    lengths = np.random.default_rng(1).lognormal(3.5, spread, 3000).astype(int) + 1
-    return zipf_documents(lengths, exponent, n_words=1000)
-
-
 def test_documents_of_any_kind_are_not_taken_for_words():
+    rng = np.random.default_rng(1)
     drawn = make_lda_documents(2000, n_features=1500, n_components=20, mean_length=50, random_state=0)
     for kind, X in {
         "short texts": zipf_documents(np.full(5000, 2)),
-        "lengths and words that differ much": documents_of_differing_lengths(1.2, 0.7),
-        "lengths that differ most": documents_of_differing_lengths(1.6, 0.0),
+        "lengths and words that differ much": zipf_documents(1 + rng.lognormal(3.5, 1.2, 3000), 0.7, 1000),
+        "lengths that differ most": zipf_documents(1 + rng.lognormal(3.5, 1.6, 3000), 0.0, 1000),
+        "a few long ones": zipf_documents(10 * np.exp(0.6 * rng.exponential(size=2000)), 0.0, 1000),
         "drawn": drawn.data,
         "drawn, transposed": drawn.data.T,
         "bars": make_bars(2000, random_state=0).data,
