@@ -7,6 +7,7 @@ import re
 import signal
 import threading
 from dataclasses import fields, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -55,20 +56,17 @@ def load_corpus():
     The file holds the CSR arrays ``data``, ``indices``, ``indptr`` and ``shape``, the words ``vocab``, and
     ``is_test``, 1 for the documents to test on. The loader returns train, test and vocab.
     """
-    loaded = {}
 
+    @cache
     def load(name):
-        if name not in loaded:
-            path = Path(os.environ[VARIABLE], f"{name}.npz")
-            if not path.is_file():
-                pytest.skip(f"{path.name} is not in the folder named by {VARIABLE}")
-            with np.load(path, allow_pickle=False) as arrays:
-                parts = arrays["data"], arrays["indices"].astype(np.int32), arrays["indptr"]
-                counts = sp.csr_array(parts, shape=tuple(arrays["shape"].tolist()))
-                is_test = arrays["is_test"] != 0
-                vocab = arrays["vocab"]
-            loaded[name] = Bunch(train=counts[~is_test], test=counts[is_test], vocab=vocab)
-        return loaded[name]
+        path = Path(os.environ[VARIABLE], f"{name}.npz")
+        if not path.is_file():
+            pytest.skip(f"{path.name} is not in the folder named by {VARIABLE}")
+        with np.load(path, allow_pickle=False) as arrays:
+            parts = arrays["data"], arrays["indices"].astype(np.int32), arrays["indptr"]
+            counts = sp.csr_array(parts, shape=tuple(arrays["shape"].tolist()))
+            is_test = arrays["is_test"] != 0
+            return Bunch(train=counts[~is_test], test=counts[is_test], vocab=arrays["vocab"])
 
     return load
 
