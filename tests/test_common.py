@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import sktopic
+from sktopic._inference import _pieces
 from sktopic.datasets import make_lda_documents
 
 from .conftest import assert_same_state, fingerprint, fitted_state, state
@@ -324,9 +325,10 @@ def test_single_precision_counts(estimator):
 
 
 @every_variant
-def test_nothing_depends_on_n_jobs_and_verbosity(estimator, capsys):
-    """Nor in batches of so many words that they are cut finer than into one piece a worker."""
-    long = make_lda_documents(40, n_features=200, n_components=4, mean_length=800, random_state=2).data
+def test_nothing_depends_on_n_jobs_and_verbosity(estimator, capsys, monkeypatch):
+    """Nor in batches that are cut finer than into one piece a worker, as those of many words are."""
+    monkeypatch.setattr(_pieces, "SMALL_BATCH", 500)
+    long = make_lda_documents(40, n_features=200, n_components=4, mean_length=80, random_state=2).data
     settings = {"batch_size": 40, "max_iter": 1, "max_doc_update_iter": 5}
     one, other = (new(estimator, n_jobs=n_jobs, **settings).fit(long) for n_jobs in (1, 3))
     assert_array_equal(other.components_, one.components_)
