@@ -95,22 +95,14 @@ def test_the_chart_of_estimators_is_that_of_its_script():
         assert all(f".{name}`" in text for name in names), section
 
 
-def test_the_front_page_has_the_snippet_of_the_readme():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    page = (ROOT / "doc" / "index.rst").read_text(encoding="utf-8")
+def test_the_front_page_has_the_snippet_and_the_promises_of_the_readme():
+    text, page = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "doc/index.rst"))
     of_page = re.search(r"^( *)\.\. code-block:: python\n.*\n\n((?:(?:\1 {4}.*)?\n)+)", page, re.M)[2]
     assert textwrap.dedent(of_page).strip() == re.search(r"^```python\n(.*?)\n```", text, re.M | re.S)[1]
-
-
-def test_the_front_page_promises_what_the_readme_does():
-    promises, of_page = (
-        re.findall(r"^- \*\*.*(?:\n  .*)*", (ROOT / page).read_text(encoding="utf-8"), re.M)
-        for page in ("README.md", "doc/index.rst")
-    )
-    without_links = [re.sub(r"[ \n]+\(:doc:`[^`]*`\)", "", promise) for promise in of_page]
-    assert [" ".join(promise.replace("``", "`").split()) for promise in without_links] == [
-        " ".join(promise.split()) for promise in promises
-    ]
+    page = re.sub(r"[ \n]+\(:doc:`[^`]*`\)", "", page).replace("``", "`")
+    promises, of_page = (re.findall(r"^- \*\*.*(?:\n  .*)*", each, re.M) for each in (text, page))
+    assert [promise.split() for promise in of_page] == [promise.split() for promise in promises]
+    assert promises
 
 
 def test_the_readme_compares_libraries_with_the_figures_of_the_front_page(figures):
