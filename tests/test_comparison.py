@@ -76,20 +76,20 @@ def test_equal_topics_have_similarity_one_and_disjoint_ones_zero(metric):
     assert stability([np.ones((1, 1))] * 2, metric=metric, n_words=1) == 1.0
 
 
-@every_metric
-def test_stability_is_the_mean_over_pairs_of_models(metric):
+def test_stability_is_the_mean_over_pairs_of_models():
     texts = ["one two two three", "three four five one", "one five five two", "four four one"] * 3
     pipes = [make_pipeline(CountVectorizer(), OnlineEMLDA(3, random_state=i)).fit(texts) for i in range(3)]
     arrays = [pipe[-1].components_ for pipe in pipes]
-    options = {"metric": metric, "n_words": 2}
-    pairs = [match_topics(*pair, **options).similarity for pair in itertools.combinations(arrays, 2)]
-    value = stability(arrays, **options)
-    assert type(value) is float and value < 1
-    assert value == pytest.approx(np.mean(pairs), rel=1e-12)
     search = GridSearchCV(pipes[1][-1], {"max_iter": [1]}, cv=2).fit(pipes[1][0].transform(texts))
     search.best_estimator_ = pipes[1][-1]
-    for models in (arrays[::-1], pipes, [pipes[0][-1], search, arrays[2]]):
-        assert stability(models, **options) == pytest.approx(value, rel=1e-12)
+    for metric in NAIVE:
+        options = {"metric": metric, "n_words": 2}
+        pairs = [match_topics(*pair, **options).similarity for pair in itertools.combinations(arrays, 2)]
+        value = stability(arrays, **options)
+        assert type(value) is float and value < 1
+        assert value == pytest.approx(np.mean(pairs), rel=1e-12)
+        for models in (arrays[::-1], pipes, [pipes[0][-1], search, arrays[2]]):
+            assert stability(models, **options) == pytest.approx(value, rel=1e-12)
 
 
 # Errors

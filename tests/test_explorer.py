@@ -156,7 +156,11 @@ def test_data_by_hand_with_ties_and_an_empty_group():
 
 
 def test_the_page_has_limits(monkeypatch):
-    """Of words to search for, and of words of documents; numbers have four digits."""
+    """Of words to search for, and of words of documents; numbers have four digits. One word is enough."""
+    one_word = OnlineEMLDA(n_components=1, random_state=0).fit([[3]])
+    data = data_of(explore(one_word, [[2]]))
+    assert data["topics"][0]["share"] == 1 and data["documents"][0]["words"] == [0, 2, 0]
+    assert data_of(explore(one_word, [[2]], n_documents=0))["documents"] == []
     monkeypatch.setattr(_explorer_data, "MOST_WORDS", 600)
     components = np.random.default_rng(0).dirichlet(np.full(1000, 0.5), 2)
     X = np.zeros((3, 1000), dtype=int)
@@ -294,13 +298,6 @@ def test_what_cannot_be_marked_is_said():
     assert marked == [[], []] and "none of the counted words was found" in reason
     marked, reason = marked_words(explore(model, X, texts=["x0 x1 x2 x3 x4 x5 x6"] * 2))
     assert marked == [[], []] and reason.endswith("no names of words: pass feature_names or a pipeline.")
-
-
-def test_small_corpora():
-    one_word = OnlineEMLDA(n_components=1, random_state=0).fit([[3]])
-    data = data_of(explore(one_word, [[2]]))
-    assert data["topics"][0]["share"] == 1 and data["documents"][0]["words"] == [0, 2, 0]
-    assert data_of(explore(one_word, [[2]], n_documents=0))["documents"] == []
 
 
 def test_periods_are_few_unless_freq_says_otherwise(lda, bars):
