@@ -427,8 +427,9 @@ def test_fit_equals_partial_fit_of_equal_batches(estimator):
     for prior in ("auto",) if is_shared else ("auto", "auto-symmetric"):
         if allows(estimator, "doc_topic_prior", prior):
             check_stream_of_batches(estimator, 29, 7, doc_topic_prior=prior)  # the last one alone
-    check_stream_of_batches(estimator, 1060, 1030)
-    for batch_size in (1, 5, 30, 100) if estimator is LOOPS[0] else ():
+    if repr(estimator) in map(repr, LOOPS):
+        check_stream_of_batches(estimator, 1060, 1030)
+    for batch_size in (1, 5, 30, 100) if repr(estimator) == repr(LOOPS[0]) else ():
         check_stream_of_batches(estimator, 30, batch_size)
 
 
