@@ -3,9 +3,11 @@
 import hashlib
 import os
 import pickle
+import re
 import signal
 import threading
 from dataclasses import fields, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -54,20 +56,17 @@ def load_corpus():
     The file holds the CSR arrays ``data``, ``indices``, ``indptr`` and ``shape``, the words ``vocab``, and
     ``is_test``, 1 for the documents to test on. The loader returns train, test and vocab.
     """
-    loaded = {}
 
+    @cache
     def load(name):
-        if name not in loaded:
-            path = Path(os.environ[VARIABLE], f"{name}.npz")
-            if not path.is_file():
-                pytest.skip(f"{path.name} is not in the folder named by {VARIABLE}")
-            with np.load(path, allow_pickle=False) as arrays:
-                parts = arrays["data"], arrays["indices"].astype(np.int32), arrays["indptr"]
-                counts = sp.csr_array(parts, shape=tuple(arrays["shape"].tolist()))
-                is_test = arrays["is_test"] != 0
-                vocab = arrays["vocab"]
-            loaded[name] = Bunch(train=counts[~is_test], test=counts[is_test], vocab=vocab)
-        return loaded[name]
+        path = Path(os.environ[VARIABLE], f"{name}.npz")
+        if not path.is_file():
+            pytest.skip(f"{path.name} is not in the folder named by {VARIABLE}")
+        with np.load(path, allow_pickle=False) as arrays:
+            parts = arrays["data"], arrays["indices"].astype(np.int32), arrays["indptr"]
+            counts = sp.csr_array(parts, shape=tuple(arrays["shape"].tolist()))
+            is_test = arrays["is_test"] != 0
+            return Bunch(train=counts[~is_test], test=counts[is_test], vocab=arrays["vocab"])
 
     return load
 
@@ -248,6 +247,12 @@ def outcome(function, *arguments):
         return function(*arguments), None
     except Exception as error:
         return None, error
+
+
+def assert_raises(error, message, function, *arguments, **options):
+    """As pytest.raises, for the rows of a table: a failure shows the message that was expected."""
+    caught = outcome(lambda: function(*arguments, **options))[1]
+    assert isinstance(caught, error) and re.search(message, str(caught)), f"not {message!r}, but {caught!r}"
 
 
 def press_ctrl_c():

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
@@ -22,6 +22,8 @@ from sktopic.inspection._explorer_data import first_topic, units
 from sktopic.inspection._text_marks import find_words
 from sktopic.inspection._topic_map import scaled, topic_map
 from sktopic.lda import OnlineEMLDA
+
+from .conftest import assert_raises
 
 # What a corpus can have that a page must show and nothing else.
 HOSTILE = [
@@ -43,6 +45,9 @@ HOSTILE = [
     "\u200f\u2066isolated\u2069 e\u0301\u0327\u0302 zero\u200bwidth \ufeffmark \uffff",
     "x" * 10_000,
 ]
+
+
+ANY_TOPICS = OnlineEMLDA(n_components=2, max_iter=1, random_state=0)
 
 
 class ScriptReader(html.parser.HTMLParser):
@@ -151,7 +156,11 @@ def test_data_by_hand_with_ties_and_an_empty_group():
 
 
 def test_the_page_has_limits(monkeypatch):
-    """Of words to search for, and of words of documents; numbers have four digits."""
+    """Of words to search for, and of words of documents; numbers have four digits. One word is enough."""
+    one_word = OnlineEMLDA(n_components=1, random_state=0).fit([[3]])
+    data = data_of(explore(one_word, [[2]]))
+    assert data["topics"][0]["share"] == 1 and data["documents"][0]["words"] == [0, 2, 0]
+    assert data_of(explore(one_word, [[2]], n_documents=0))["documents"] == []
     monkeypatch.setattr(_explorer_data, "MOST_WORDS", 600)
     components = np.random.default_rng(0).dirichlet(np.full(1000, 0.5), 2)
     X = np.zeros((3, 1000), dtype=int)
@@ -226,9 +235,8 @@ MARKUP = ["<a cat> A cat sat <a dog>", "the dog <the cat> sat"]
 ENGLISH = ["Ponies running: the Pony-rides", "Runs of a (pony)"]
 
 
-@pytest.mark.parametrize(
-    ("vectorizer", "texts", "found"),
-    [
+def test_texts_are_marked_by_the_tokens_of_the_vectorizer():
+    for vectorizer, texts, found in (
         (CountVectorizer(analyzer=segment), CHINESE, SEGMENTED),
         (CountVectorizer(tokenizer=segment, token_pattern=None), CHINESE, SEGMENTED),
         (
@@ -253,55 +261,43 @@ ENGLISH = ["Ponies running: the Pony-rides", "Runs of a (pony)"]
         ),
         (CountVectorizer(token_pattern=r"[a-z][a-z ]*"), ["red cat. sun", "cat"], [["sun"], ["cat"]]),
         (CountVectorizer(token_pattern=r"\S+"), ["C++ don't", "#tag"], [["C++", "don't"], ["#tag"]]),
-    ],
-)
-def test_texts_are_marked_by_the_tokens_of_the_vectorizer(vectorizer, texts, found):
-    pipe = make_pipeline(vectorizer, OnlineEMLDA(n_components=2, max_iter=1, random_state=0)).fit(texts)
-    assert marked_words(explore(pipe, texts, texts=texts)) == (found, None)
+    ):
+        pipe = make_pipeline(vectorizer, ANY_TOPICS).fit(texts)
+        assert marked_words(explore(pipe, texts, texts=texts)) == (found, None)
 
 
-@pytest.mark.parametrize(
-    ("n_characters", "found"), [(11, ["under"]), (12, ["under"]), (19, ["under", "understanding"]), (0, [])]
-)
-def test_a_word_that_the_page_cuts_is_not_marked(n_characters, found):
-    texts = ["under understanding under"]
-    lda = OnlineEMLDA(n_components=2, max_iter=1, random_state=0)
-    pipe = make_pipeline(CountVectorizer(), lda).fit(texts)
+def test_a_word_that_the_page_cuts_is_not_marked():
+    texts = ["Under understanding under"]
+    pipe = make_pipeline(CountVectorizer(), ANY_TOPICS).fit(texts)
     for model, X in ((pipe, texts), (pipe[-1], pipe[0].transform(texts))):
-        page = explore(model, X, pipe[0].get_feature_names_out(), texts, n_characters=n_characters)
-        assert marked_words(page)[0] == [found]
+        for n, found in ((0, []), (12, ["Under"]), (19, ["Under", "understanding"])):
+            page = explore(model, X, pipe[0].get_feature_names_out(), texts, n_characters=n)
+            assert marked_words(page)[0] == [found]
 
 
 def test_what_cannot_be_marked_is_said():
     texts = ["new york", "york of old"]
     tokens = [["new", "york"], ["York", "old"]]
-    lda = OnlineEMLDA(n_components=2, max_iter=1, random_state=0)
-    pipe = make_pipeline(CountVectorizer(analyzer="char_wb", ngram_range=(2, 3)), lda).fit(texts)
+    pipe = make_pipeline(CountVectorizer(analyzer="char_wb", ngram_range=(2, 3)), ANY_TOPICS).fit(texts)
     marked, reason = marked_words(explore(pipe, texts, texts=texts))
     assert marked == [[], []] and "character n-grams (analyzer='char_wb')" in reason
-    pipe = make_pipeline(CountVectorizer(token_pattern=r"[^,]+"), lda).fit(["new york,old york", "york"])
+    counter = CountVectorizer(token_pattern=r"[^,]+")
+    pipe = make_pipeline(counter, ANY_TOPICS).fit(["new york,old york", "york"])
     phrases = ["new york", "old york"]
     marked, reason = marked_words(explore(pipe, phrases, texts=phrases))
     assert marked == [[], []] and "only words that depend on text beyond a space" in reason
     # Documents that are tokens already: the words are found in the texts by their names.
-    pipe = make_pipeline(CountVectorizer(analyzer=lambda document: document), lda).fit(tokens)
+    pipe = make_pipeline(CountVectorizer(analyzer=lambda document: document), ANY_TOPICS).fit(tokens)
     assert marked_words(explore(pipe, tokens, texts=texts)) == ([["new", "york"], ["old"]], None)
     # So are those of a model alone, also in Chinese.
     vectorizer = CountVectorizer(analyzer=segment)
     X = vectorizer.fit_transform(CHINESE)
-    model, names = lda.fit(X), vectorizer.get_feature_names_out()
+    model, names = clone(ANY_TOPICS).fit(X), vectorizer.get_feature_names_out()
     assert marked_words(explore(model, X, names, CHINESE)) == (SEGMENTED, None)
     marked, reason = marked_words(explore(model, X, names, ["x0", "x1"]))
     assert marked == [[], []] and "none of the counted words was found" in reason
     marked, reason = marked_words(explore(model, X, texts=["x0 x1 x2 x3 x4 x5 x6"] * 2))
     assert marked == [[], []] and reason.endswith("no names of words: pass feature_names or a pipeline.")
-
-
-def test_small_corpora():
-    one_word = OnlineEMLDA(n_components=1, random_state=0).fit([[3]])
-    data = data_of(explore(one_word, [[2]]))
-    assert data["topics"][0]["share"] == 1 and data["documents"][0]["words"] == [0, 2, 0]
-    assert data_of(explore(one_word, [[2]], n_documents=0))["documents"] == []
 
 
 def test_periods_are_few_unless_freq_says_otherwise(lda, bars):
@@ -350,9 +346,8 @@ def test_the_page_loads_nothing_and_its_text_stays_text(tmp_path):
     assert re.match(r"<Explorer of 2 topics, 0\.1 MB", repr(explorer))
 
 
-@pytest.mark.parametrize(
-    ("text", "features", "found"),
-    [
+def test_words_are_found_in_texts():
+    for text, features, found in (
         ("The NASA shuttle", ["nasa", "the"], ["The", "NASA"]),
         ("The NASA shuttle, nasa", ["NASA"], ["NASA"]),
         ("new york, New York City", ["new", "new york", "new york city"], ["new york", "New York City"]),
@@ -362,12 +357,10 @@ def test_the_page_loads_nothing_and_its_text_stays_text(tmp_path):
         ("a b", [], []),
         ("", ["a"], []),
         (" ", ["", " "], []),
-    ],
-)
-def test_words_are_found_in_texts(text, features, found):
-    places = list(find_words(text, dict.fromkeys(features, 0), str.lower))
-    assert [text[start:end] for start, end, _ in places] == found
-    assert all(feature in features for *_, feature in places)
+    ):
+        places = list(find_words(text, dict.fromkeys(features, 0), str.lower))
+        assert [text[start:end] for start, end, _ in places] == found
+        assert all(feature in features for *_, feature in places)
     assert units("a🎉\ud83d") == 4
 
 
@@ -383,14 +376,6 @@ def lowered(points, distances):
         points = (ratio.sum(axis=1, keepdims=True) * points - ratio @ points) / n
 
 
-@pytest.mark.parametrize("n_topics", [3, 33])
-def test_the_map_lowers_the_stress_as_printed(n_topics):
-    components = np.random.default_rng(0).dirichlet(np.full(500, 0.05), n_topics)
-    distances = 1 - topic_similarity(components)
-    points = np.random.default_rng(1).random((n_topics, 2))
-    assert_allclose(scaled(points, distances), lowered(points, distances), rtol=0, atol=1e-9)
-
-
 @pytest.mark.slow
 def test_the_map_of_many_topics_is_made_in_a_second():
     distances = 1 - topic_similarity(np.random.default_rng(0).dirichlet(np.full(500, 0.05), 400))
@@ -400,29 +385,32 @@ def test_the_map_of_many_topics_is_made_in_a_second():
         assert time.process_time() - start < 1
 
 
-def test_the_map_has_the_distances_of_topics():
+def test_the_map_has_the_distances_of_topics_as_far_as_stress_falls():
+    for n_topics in (3, 33):
+        components = np.random.default_rng(0).dirichlet(np.full(500, 0.05), n_topics)
+        distances, points = 1 - topic_similarity(components), np.random.default_rng(1).random((n_topics, 2))
+        assert_allclose(scaled(points, distances), lowered(points, distances), rtol=0, atol=1e-9)
     distances = 1 - topic_similarity([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.0, 0.0, 1.0]])
     centers, _ = topic_map(distances, np.full(3, 1e-4))
     on_map = np.sqrt(((centers[:, None] - centers) ** 2).sum(axis=2))
     assert_allclose(on_map / on_map.max(), distances / distances.max(), atol=1e-3)
 
 
-@pytest.mark.parametrize("n_topics", [1, 2, 3, 40])
-@pytest.mark.parametrize("equal", [False, True])
-def test_circles_do_not_overlap(n_topics, equal):
+def test_circles_do_not_overlap():
+    """Areas are those of a fifth of the map, within limits."""
     rng = np.random.RandomState(0)
-    components = np.full((n_topics, 50), 0.02) if equal else rng.dirichlet(np.full(50, 0.1), n_topics)
-    shares = rng.dirichlet(np.full(n_topics, 0.5))
-    centers, radii = topic_map(1 - topic_similarity(components), shares)
-    distances = np.linalg.norm(centers[:, None] - centers, axis=2) + np.diag(np.full(n_topics, np.inf))
-    assert np.all(distances > radii[:, None] + radii)
-    # Areas are those of a fifth of the map, within limits.
-    assert_allclose(np.pi * radii**2, (0.2 * shares).clip(np.pi * 0.008**2, np.pi * 0.13**2))
+    for n_topics in (1, 2, 3, 40):
+        for components in (np.full((n_topics, 50), 0.02), rng.dirichlet(np.full(50, 0.1), n_topics)):
+            shares = rng.dirichlet(np.full(n_topics, 0.5))
+            centers, radii = topic_map(1 - topic_similarity(components), shares)
+            distances = np.linalg.norm(centers[:, None] - centers, axis=2)
+            assert np.all(distances + np.diag(np.full(n_topics, np.inf)) > radii[:, None] + radii)
+            assert_allclose(np.pi * radii**2, (0.2 * shares).clip(np.pi * 0.008**2, np.pi * 0.13**2))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
+def test_errors_say_what_is_allowed():
+    given = {"model": clone(ANY_TOPICS).fit(np.eye(2)), "X": np.eye(2)}
+    for arguments, error, message in (
         ({"texts": ["a"]}, ValueError, "texts has 1 entries, but X has 2 documents"),
         ({"texts": "ab"}, TypeError, "texts is a str; a list or array"),
         ({"texts": ["a", None]}, TypeError, "texts has a NoneType for document 1; str is allowed"),
@@ -431,9 +419,5 @@ def test_circles_do_not_overlap(n_topics, equal):
         ({"n_words": 0}, ValueError, "n_words"),
         ({"title": None}, ValueError, "title"),
         ({"model": Given(np.eye(3, 2) + 1, np.eye(2))}, ValueError, "returns 2 proportions .* has 3 topics"),
-    ],
-)
-def test_errors_say_what_is_allowed(arguments, error, message):
-    given = {"model": OnlineEMLDA(n_components=2, random_state=0).fit(np.eye(2)), "X": np.eye(2)}
-    with pytest.raises(error, match=message):
-        explore(**given | arguments)
+    ):
+        assert_raises(error, message, explore, **given | arguments)

@@ -29,13 +29,13 @@ def figures():
     sys.path.remove(str(EXTENSIONS))
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_no_speed_is_typed(page):
+def test_no_speed_is_typed():
     read = r":figure:`.*?`|^( *)\.\. figures::\n\n(?:(?:\1   .*)?\n)+"
-    text = re.sub(read, "", (ROOT / page).read_text(encoding="utf-8"), flags=re.M)
-    text = " ".join(text.split())
-    found = [text[max(m.start() - 60, 0) : m.end()] for m in SPEED.finditer(text)]
-    assert not found, f"{page} has typed speeds, which :figure: should read from doc/benchmarks/: {found}"
+    for page in PAGES:
+        text = re.sub(read, "", (ROOT / page).read_text(encoding="utf-8"), flags=re.M)
+        text = " ".join(text.split())
+        found = [text[max(m.start() - 60, 0) : m.end()] for m in SPEED.finditer(text)]
+        assert not found, f"{page} has typed speeds, which :figure: should read from doc/benchmarks/: {found}"
 
 
 def test_a_figure_that_is_not_there_is_an_error(figures):
@@ -59,21 +59,15 @@ def test_results_are_written_and_read_as_they_are(figures, tmp_path):
     assert results.read_tables(tmp_path / "none.csv") == {}
 
 
-@pytest.mark.parametrize(
-    ("mean", "low", "high", "text"),
-    [
-        ("0.0163", "0.0012", "0.0314", "0.016 (0.001 to 0.031)"),
-        ("0.0163", "-0.0337", "0.0663", "0.02 (-0.03 to 0.07)"),
-        ("-12.3", "-40.1", "15.5", "-12 (-40 to 16)"),
-        ("0.0163", "", "", "0.02"),
-        ("", "", "", "\N{EN DASH}"),
-    ],
-)
-def test_a_mean_has_the_digits_that_its_interval_supports(mean, low, high, text, figures):
-    assert figures.KNOWN["supported"](mean, low, high) == text
-
-
-def test_thousands_are_written_out(figures):
+def test_numbers_have_the_digits_that_are_known_and_thousands_are_written_out(figures):
+    intervals = {
+        ("0.0163", "0.0012", "0.0314"): "0.016 (0.001 to 0.031)",
+        ("0.0163", "-0.0337", "0.0663"): "0.02 (-0.03 to 0.07)",
+        ("-12.3", "-40.1", "15.5"): "-12 (-40 to 16)",
+        ("0.0163", "", ""): "0.02",
+        ("", "", ""): "\N{EN DASH}",
+    }
+    assert {numbers: figures.KNOWN["supported"](*numbers) for numbers in intervals} == intervals
     cells = {"1.599e+06": "1,600,000", "97960": "98,000", "0.0512": "0.051", "8.0": "8.0", "-": "\N{EN DASH}"}
     assert {cell: figures.KNOWN["significant"](cell) for cell in cells} == cells
     assert figures.KNOWN["change"]("-0.0004") == "0.00"
@@ -101,22 +95,14 @@ def test_the_chart_of_estimators_is_that_of_its_script():
         assert all(f".{name}`" in text for name in names), section
 
 
-def test_the_front_page_has_the_snippet_of_the_readme():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    page = (ROOT / "doc" / "index.rst").read_text(encoding="utf-8")
+def test_the_front_page_has_the_snippet_and_the_promises_of_the_readme():
+    text, page = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "doc/index.rst"))
     of_page = re.search(r"^( *)\.\. code-block:: python\n.*\n\n((?:(?:\1 {4}.*)?\n)+)", page, re.M)[2]
     assert textwrap.dedent(of_page).strip() == re.search(r"^```python\n(.*?)\n```", text, re.M | re.S)[1]
-
-
-def test_the_front_page_promises_what_the_readme_does():
-    promises, of_page = (
-        re.findall(r"^- \*\*.*(?:\n  .*)*", (ROOT / page).read_text(encoding="utf-8"), re.M)
-        for page in ("README.md", "doc/index.rst")
-    )
-    without_links = [re.sub(r"[ \n]+\(:doc:`[^`]*`\)", "", promise) for promise in of_page]
-    assert [" ".join(promise.replace("``", "`").split()) for promise in without_links] == [
-        " ".join(promise.split()) for promise in promises
-    ]
+    page = re.sub(r"[ \n]+\(:doc:`[^`]*`\)", "", page).replace("``", "`")
+    promises, of_page = (re.findall(r"^- \*\*.*(?:\n  .*)*", each, re.M) for each in (text, page))
+    assert [promise.split() for promise in of_page] == [promise.split() for promise in promises]
+    assert promises
 
 
 def test_the_readme_compares_libraries_with_the_figures_of_the_front_page(figures):
