@@ -306,12 +306,7 @@ class Interrupted:
 
 def test_interrupt_keeps_the_last_complete_update():
     settings = {"shuffle": False, "batch_size": 5, "total_samples": 40, "average": True, "boost": True}
-    for method, n_passes, n_blocks in (
-        ("fit", 2, 0),
-        ("fit", 2, 3),
-        ("partial_fit", 1, 0),
-        ("partial_fit", 1, 3),
-    ):
+    for (method, n_passes), n_blocks in product((("fit", 2), ("partial_fit", 1)), (0, 3)):
         model = make_model(**settings)
         with pytest.raises(KeyboardInterrupt):
             getattr(model, method)(Interrupted(n_blocks, n_passes))
