@@ -3,6 +3,7 @@
 import hashlib
 import os
 import pickle
+import re
 import signal
 import threading
 from dataclasses import fields, replace
@@ -248,6 +249,12 @@ def outcome(function, *arguments):
         return function(*arguments), None
     except Exception as error:
         return None, error
+
+
+def assert_raises(error, message, function, *arguments, **options):
+    """As pytest.raises, for the rows of a table: a failure shows the message that was expected."""
+    caught = outcome(lambda: function(*arguments, **options))[1]
+    assert isinstance(caught, error) and re.search(message, str(caught)), f"not {message!r}, but {caught!r}"
 
 
 def press_ctrl_c():

@@ -128,6 +128,8 @@ _KINDS = [
     ("random_state", [-1, 1.5, "seed", np.random.default_rng(0)]),
     ("doc_topic_prior", [0, -0.5, NAN, INF, "automatic", "", ["1"] * 3, [1.0 + 1j] * 3, [10**400] * 3]),
     ("doc_topic_prior", [np.array([np.complex64(1j)] * 3, object), np.full(3, np.finfo("g").max)]),
+    ("doc_topic_prior", [[0.1] * 2, [0.1] * 4, [], [[0.1] * 3], [0.1, 0.0, 0.3], np.array([0.1, -1.0, 0.3])]),
+    ("doc_topic_prior", [[0.1, NAN, 0.3], [0.1, INF, 0.3], ["a", "b", "c"], [[0.1], [0.2, 0.3], 0.4]]),
     ("topic_word_prior", [-0.01, NAN, INF, "symmetric", [0.1] * 12]),
     ("doc_topic_prior topic_word_prior prior_shape prior_rate", [1e-20, 9e-13, 1.1e12, 1e308]),
     ("doc_burn_in doc_sweeps transform_burn_in transform_sweeps max_doc_update_iter", [2**70]),
@@ -263,11 +265,19 @@ def _loop(estimator):
     return getattr(kind, "_fit_documents", kind.fit), kind.__module__.split(".")[1]
 
 
-# One of each kind of training, for what estimators share.
-_FIRST = {}
-for _estimator in defaults():
-    _FIRST.setdefault(_loop(_estimator), _estimator)
-LOOPS = list(_FIRST.values())
+def _step(estimator):
+    """Its method, and what infers the documents."""
+    method = estimator._method()
+    return [type(each) for each in (method, *(getattr(method, name, None) for name in ("inference", "form")))]
+
+
+def _one_of_each(kind_of):
+    kinds = defaults()
+    return [one for one in kinds if one is next(each for each in kinds if kind_of(each) == kind_of(one))]
+
+
+# One of each kind of training, and one of each kind of inference, for what the others share with them.
+LOOPS, STEPS = _one_of_each(_loop), _one_of_each(_step)
 
 
 def methods_with_data(estimator):

@@ -5,13 +5,10 @@ import inspect
 import re
 from collections import defaultdict
 
-import pytest
-
 import sktopic
 
 from .registry import CLASSES
 
-NAMES = list(CLASSES)
 ENTRY = re.compile(r"(?P<names>\w[\w, ]*) : (?P<kind>.*?)(?:,? default=(?P<default>.*))?")
 
 # What an estimator says in words of its own, where others of its kind say something else: the parameter does
@@ -51,12 +48,12 @@ def kind_of(name):
     """Estimators of one kind describe their parameters alike."""
     if name.startswith("CollapsedGibbs"):
         return "batch samplers"
-    return "filters" if "moment_matching" in getattr(sktopic, name).__module__ else "mini-batch methods"
+    return "filters" if "moment_matching" in CLASSES[name].__module__ else "mini-batch methods"
 
 
 def described(name):
     """Yield name, type, default and description of the parameters and fitted attributes of an estimator."""
-    docstring = inspect.getdoc(getattr(sktopic, name))
+    docstring = inspect.getdoc(CLASSES[name])
     for title in ("Parameters", "Attributes"):
         section = docstring.split(f"\n{title}\n{'-' * len(title)}\n")[1].split("\n\n")[0]
         entries = re.split(r"\n(?! )", section)
@@ -68,7 +65,7 @@ def described(name):
 
 def test_the_same_is_said_in_the_same_words():
     descriptions = defaultdict(dict)
-    for name in NAMES:
+    for name in CLASSES:
         for described_name, kind, _, text in described(name):
             descriptions[kind_of(name), described_name][name] = kind, text
     for (_, described_name), by_estimator in descriptions.items():
@@ -79,16 +76,15 @@ def test_the_same_is_said_in_the_same_words():
         assert len(shared) <= 1, f"{described_name} in different words: {list(shared.values())}"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_parameters_and_defaults_are_those_of_the_signature(name):
-    parameters = inspect.signature(getattr(sktopic, name)).parameters
-    stated = {
-        described_name: ast.literal_eval(default)
-        for described_name, _, default, _ in described(name)
-        if not described_name.endswith("_")
-    }
-    assert stated == {key: parameter.default for key, parameter in parameters.items()}
-    assert list(stated) == list(parameters)
+def test_parameters_and_defaults_are_those_of_the_signature():
+    for name, kind in CLASSES.items():
+        parameters = inspect.signature(kind).parameters.values()
+        stated = [
+            (described_name, ast.literal_eval(default))
+            for described_name, _, default, _ in described(name)
+            if not described_name.endswith("_")
+        ]
+        assert stated == [(parameter.name, parameter.default) for parameter in parameters], name
 
 
 def public_functions():
@@ -102,25 +98,8 @@ def public_functions():
     return list(dict.fromkeys(ours))
 
 
-def test_signatures_are_annotated():
-    bare = {
-        function.__qualname__
-        for function in public_functions()
-        for name, annotation in annotations_of(function).items()
-        if annotation is inspect.Signature.empty and name != "self"
-    }
-    assert not bare
-
-
-def annotations_of(function):
-    signature = inspect.signature(function)
-    given = {name: parameter.annotation for name, parameter in signature.parameters.items()}
-    return {**given, "return": signature.return_annotation}
-
-
 def public_docstrings():
-    classes = [getattr(sktopic, name) for name in NAMES]
-    documented = [sktopic.load, *classes, *public_functions()]
+    documented = [sktopic.load, *CLASSES.values(), *public_functions()]
     return {found.__qualname__: inspect.getdoc(found) or "" for found in documented}
 
 
@@ -129,11 +108,15 @@ def test_docstrings_are_plain_text_as_help_shows_them():
     assert not [name for name, text in public_docstrings().items() if roles.search(text)]
 
 
-def test_help_shows_signatures_that_a_reader_takes_in():
+def test_signatures_are_annotated_and_a_reader_takes_them_in():
     """Types are named: ``ArrayLike`` alone is 300 characters when it is spelled out."""
-    for function in [*public_functions(), *CLASSES.values()]:
-        given = annotations_of(function).values()
-        printed = [inspect.formatannotation(each) for each in given if each is not inspect.Signature.empty]
-        assert max(map(len, printed)) <= 80, function.__qualname__
-        if "." in function.__qualname__:
-            assert len(str(inspect.signature(function))) <= 160, function.__qualname__
+    for function in public_functions():
+        signature, name = inspect.signature(function), function.__qualname__
+        given = [each.annotation for each in signature.parameters.values() if each.name != "self"]
+        given.append(signature.return_annotation)
+        assert inspect.Signature.empty not in given, name
+        assert max(len(inspect.formatannotation(each)) for each in given) <= 80, name
+        assert "." not in name or len(str(signature)) <= 160, name
+    for kind in CLASSES.values():
+        given = [each.annotation for each in inspect.signature(kind).parameters.values()]
+        assert max(len(inspect.formatannotation(each)) for each in given) <= 80, kind

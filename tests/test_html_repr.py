@@ -22,21 +22,18 @@ def not_installed(name):
     raise PackageNotFoundError(name)
 
 
-@pytest.mark.parametrize(
-    ("metadata", "page"),
-    [
+def test_there_is_a_link_to_the_page_of_an_estimator_where_it_is_known(monkeypatch):
+    for metadata, page in (
         (with_page, "https://sktopic.invalid/stable/generated/sktopic.lda.OnlineEMLDA.html"),
         (lambda name: Message(), ""),
         (not_installed, ""),
-    ],
-)
-def test_there_is_a_link_to_the_page_of_an_estimator_where_it_is_known(metadata, page, monkeypatch):
-    _topic_model._page_address.cache_clear()
-    with monkeypatch.context() as patch:
-        patch.setattr(_topic_model, "metadata", metadata)
-        assert OnlineEMLDA()._get_doc_link() == page
-        assert (f'href="{page}"' in OnlineEMLDA()._repr_html_()) == bool(page)
-        assert type("Mine", (OnlineEMLDA,), {"__module__": "mine"})()._get_doc_link() == ""
+    ):
+        _topic_model._page_address.cache_clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(_topic_model, "metadata", metadata)
+            assert OnlineEMLDA()._get_doc_link() == page
+            assert (f'href="{page}"' in OnlineEMLDA()._repr_html_()) == bool(page)
+            assert type("Mine", (OnlineEMLDA,), {"__module__": "mine"})()._get_doc_link() == ""
     _topic_model._page_address.cache_clear()
 
 

@@ -25,7 +25,8 @@ from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
 from sktopic.metrics import document_completion, left_to_right, perplexity, relative_score, stability
 from sktopic.seeding import document_components
 
-from .registry import LOOPS, defaults, each, is_bounded, is_unbounded, new
+from .conftest import assert_raises
+from .registry import LOOPS, defaults, each, new
 
 TEXTS = ["the cat sat on the mat", "dogs chase cats", "", "models of topics of texts", "cats and mats"] * 20
 TOKENS = [text.split() for text in TEXTS]
@@ -62,12 +63,6 @@ class Cells(Backed):
     X, layers = COUNTS, {}
 
 
-@pytest.mark.parametrize("dtype", [object, str])
-def test_a_column_without_rows_is_refused_as_any_matrix_without_rows(dtype):
-    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-        OnlineEMLDA().fit(np.empty((0, 1), dtype=dtype))
-
-
 REFUSED = {
     "AnnData": (Cells(), "X has cells of AnnData", "adata.X or adata.layers"),
     "backed matrix": (Backed(), "X has rows in a file", "X.to_memory()"),
@@ -93,25 +88,20 @@ REFUSED = {
         "HashingVectorizer gives them with alternate_sign=False, norm=None",
     ),
     "infinite": (np.array([[1.0, np.inf], [1.0, 2.0]]), "X contains infinity", "finite"),
+    "path": ([Path("one.txt")], "X has paths", "CountVectorizer(input='filename')"),
 }
 SPARSE_ROWS = [sp.coo_array([1, 0]), sp.coo_array([0, 1])]
 if SPARSE_ROWS[0].ndim == 1:  # in old versions of SciPy they have two dimensions, and are blocks
     REFUSED["sparse rows"] = SPARSE_ROWS, "X has sparse rows", "sparse.vstack(X)"
 
 
-@pytest.mark.parametrize(("X", "what", "to_do"), REFUSED.values(), ids=REFUSED)
-def test_message_says_what_was_given_and_what_to_do(X, what, to_do):
-    message = message_of(OnlineEMLDA().fit, X)
-    assert what in message and "OnlineEMLDA" in message and to_do in message
-    assert not {"cat", "mat"} & set(message.split())  # none of the texts
-
-
-@every_loop
-def test_every_kind_of_training_says_it(estimator):
-    fitted = new(estimator, n_components=2).fit(COUNTS)
-    for call in (new(estimator).fit, new(estimator).partial_fit, fitted.transform, fitted.score):
-        message = message_of(call, TEXTS)
-        assert "X has texts" in message and type(estimator).__name__ in message
+def test_message_says_what_was_given_and_what_to_do():
+    for X, what, to_do in REFUSED.values():
+        message = message_of(OnlineEMLDA().fit, X)
+        assert what in message and "OnlineEMLDA" in message and to_do in message
+        assert not {"cat", "mat"} & set(message.split())  # none of the texts
+    for dtype in (object, str):
+        assert_raises(ValueError, r"0 sample\(s\)", OnlineEMLDA().fit, np.empty((0, 1), dtype=dtype))
 
 
 def test_what_is_recommended_works():
@@ -147,22 +137,17 @@ def test_paths_are_told_what_opens_them(tmp_path):
             assert message.startswith("X is the path of a folder") and message.endswith(advice)
         message = message_of(function, tmp_path / "missing")
         assert message.startswith("X is a path, but no folder is there") and message.endswith(advice)
-    assert "CountVectorizer(input='filename')" in message_of(OnlineEMLDA(2).fit, [Path("one.txt")])
 
 
 def test_transposed_matrix_is_recognised_where_the_number_of_words_is_known():
     fitted = OnlineEMLDA(2, random_state=0).fit(COUNTS)
     n_documents, n_words = COUNTS.shape
     expected = f"X has {n_documents} features, .*It has {n_words} rows: .*X.T"
-    for function in (fitted.transform, fitted.score, fitted.partial_fit):
-        with pytest.raises(ValueError, match=expected):
-            function(COUNTS.T)
-    with pytest.raises(ValueError, match=expected):
-        document_completion(fitted, COUNTS.T)
-    with pytest.raises(
-        ValueError, match=r"as input\. Count words with .* sktopic\.features\.align_features\.$"
-    ):
-        fitted.transform(COUNTS[:, 1:])
+    completion = partial(document_completion, fitted)
+    for function in (fitted.transform, fitted.score, fitted.partial_fit, completion):
+        assert_raises(ValueError, expected, function, COUNTS.T)
+    expected = r"as input\. Count words with .* sktopic\.features\.align_features\.$"
+    assert_raises(ValueError, expected, fitted.transform, COUNTS[:, 1:])
 
 
 # Warnings
@@ -178,18 +163,25 @@ def warnings_of(function, X, category=CountsWarning):
 
 
 @every_loop
-def test_scaled_rows_are_warned_of_once_a_fit(estimator):
-    X, model = TfidfVectorizer().fit_transform(TEXTS), new(estimator, n_components=2)
-    for method in (model.fit, clone(model).partial_fit):
+def test_every_kind_of_training_looks_at_what_it_is_given(estimator):
+    """Texts are refused; scaled rows, and rows without counts, are warned of once a fit."""
+    X, zeros, model = TfidfVectorizer().fit_transform(TEXTS), np.zeros((3, 5)), new(estimator, n_components=2)
+    for method in (clone(model).partial_fit, model.fit):
         (message,) = warnings_of(method, X)
         assert "rows have length 1, as those of a TfidfVectorizer" in message
         assert type(estimator).__name__ in message and "norm=None" in message
     assert not warnings_of(model.partial_fit, X) and not warnings_of(model.transform, X)
+    for function in (clone(model).fit, clone(model).partial_fit, model.transform, model.score):
+        message = message_of(function, TEXTS)
+        assert "X has texts" in message and type(estimator).__name__ in message
+    (message,) = warnings_of(clone(model).fit, zeros)
+    assert "X of shape (3, 5) has no count above 0" in message and "vocabulary" in message
+    assert not warnings_of(clone(model).partial_fit, zeros)  # more may follow
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_of_sum_one_and_of_any_precision_are_scaled(dtype):
-    for norm, name in (("l2", "length"), ("l1", "sum")):
+def test_rows_of_sum_one_and_of_any_precision_are_scaled():
+    kinds = (np.float32, "l2", "length"), (np.float32, "l1", "sum"), (np.float64, "l1", "sum")
+    for dtype, norm, name in kinds:
         X = TfidfVectorizer(norm=norm, dtype=dtype).fit_transform(TEXTS)
         (message,) = warnings_of(OnlineEMLDA(2, max_iter=1).fit, X)
         assert f"rows have {name} 1" in message
@@ -252,38 +244,23 @@ def test_words_in_rows_are_warned_of():
     assert not warnings_of(model.partial_fit, transposed)
 
 
-def drawn_documents():
-    return make_lda_documents(2000, n_features=1500, n_components=20, mean_length=50, random_state=0).data
-
-
 def documents_of_differing_lengths(spread, exponent):
     lengths = np.random.default_rng(1).lognormal(3.5, spread, 3000).astype(int) + 1
     return zipf_documents(lengths, exponent, n_words=1000)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: zipf_documents(np.full(5000, 2)),  # short texts
-        lambda: documents_of_differing_lengths(1.2, 0.7),
-        lambda: documents_of_differing_lengths(1.6, 0.0),
-        drawn_documents,
-        lambda: drawn_documents().T,
-        lambda: make_bars(2000, random_state=0).data,
-        lambda: np.eye(1500),
-    ],
-    ids=[
-        "two words",
-        "lengths and words that differ much",
-        "lengths that differ most",
-        "drawn",
-        "drawn, transposed",
-        "bars",
-        "one word",
-    ],
-)
-def test_documents_of_any_kind_are_not_taken_for_words(make):
-    assert not warnings_of(OnlineEMLDA(2, max_iter=1).fit, make())
+def test_documents_of_any_kind_are_not_taken_for_words():
+    drawn = make_lda_documents(2000, n_features=1500, n_components=20, mean_length=50, random_state=0)
+    for kind, X in {
+        "short texts": zipf_documents(np.full(5000, 2)),
+        "lengths and words that differ much": documents_of_differing_lengths(1.2, 0.7),
+        "lengths that differ most": documents_of_differing_lengths(1.6, 0.0),
+        "drawn": drawn.data,
+        "drawn, transposed": drawn.data.T,
+        "bars": make_bars(2000, random_state=0).data,
+        "one word": np.eye(1500),
+    }.items():
+        assert not warnings_of(OnlineEMLDA(2, max_iter=1).fit, X), kind
 
 
 def test_embeddings_are_warned_of():
@@ -305,15 +282,7 @@ def test_embeddings_are_warned_of():
         assert not warnings_of(fit, X)
 
 
-@every_loop
-def test_matrix_without_counts_is_warned_of(estimator):
-    zeros = np.zeros((3, 5))
-    (message,) = warnings_of(new(estimator).fit, zeros)
-    assert "X of shape (3, 5) has no count above 0" in message and "vocabulary" in message
-    assert not warnings_of(new(estimator).partial_fit, zeros)  # more may follow
-
-
-@each(defaults(lambda estimator: not estimator._infers_number_of_topics))
+@each([estimator for estimator in LOOPS if not estimator._infers_number_of_topics])
 def test_more_topics_than_the_corpus_can_tell_apart_are_warned_of(estimator):
     n_documents, n_tokens = 5, int(COUNTS[:5].sum())
     (message,) = warnings_of(new(estimator, n_components=20).fit, COUNTS[:5])
@@ -325,11 +294,9 @@ def test_more_topics_than_the_corpus_can_tell_apart_are_warned_of(estimator):
     assert not warnings_of(new(estimator, n_components=20).fit, 1000 * COUNTS[:5])
 
 
-@each(defaults(is_bounded) + defaults(is_unbounded))
+@each(defaults(lambda estimator: hasattr(estimator, "n_components_prior")))
 def test_a_number_of_topics_that_is_inferred_is_compared_with_its_limit_alone(estimator):
     assert not warnings_of(new(estimator, n_components=20).fit, COUNTS[:5])
-    if not hasattr(estimator, "n_components_prior"):
-        return
     bars = make_bars(200, random_state=0).data
     limited = new(estimator, n_components=3)
     (message,) = warnings_of(limited.fit, bars, TopicLimitWarning)
@@ -362,36 +329,33 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_pipeline_or_a_model_in_the_wrong_place_is_told_what_to_give(mistake):
-    call, advice = MISTAKES[mistake]
-    with pytest.raises((TypeError, ValueError), match=advice):
-        call()
+def test_a_pipeline_or_a_model_in_the_wrong_place_is_told_what_to_give():
+    for mistake, advice in MISTAKES.values():
+        assert_raises((TypeError, ValueError), advice, mistake)
 
 
 # Scores of documents without words
 
 
-@pytest.mark.parametrize("metric", [document_completion, left_to_right, perplexity, relative_score])
-def test_metric_of_empty_documents_is_undefined(metric):
-    fitted = OnlineEMLDA(2, random_state=0).fit(COUNTS)
-    with pytest.warns(UndefinedMetricWarning, match="no words to predict"):
-        assert np.isnan(metric(fitted, np.zeros((3, COUNTS.shape[1]))))
-    some = sp.vstack([COUNTS[:9], sp.csr_array((3, COUNTS.shape[1]))])
-    if metric is not relative_score:  # which is for each document
-        assert metric(fitted, some) == metric(fitted, COUNTS[:9])
+def test_metric_of_empty_documents_is_undefined():
+    """But the log likelihood of each of them is 0."""
+    fitted, nothing = OnlineEMLDA(2, random_state=0).fit(COUNTS), np.zeros((3, COUNTS.shape[1]))
+    some = sp.vstack([COUNTS[:9], nothing])
+    for metric in (document_completion, left_to_right, perplexity, relative_score):
+        with pytest.warns(UndefinedMetricWarning, match="no words to predict"):
+            assert np.isnan(metric(fitted, nothing))
+        if metric is not relative_score:  # which is for each document
+            assert metric(fitted, some) == metric(fitted, COUNTS[:9])
+    assert left_to_right(fitted, nothing, per_document=True).tolist() == [0, 0, 0]
 
 
-@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
-@pytest.mark.parametrize("scoring", [None, relative_score])
-def test_search_ranks_last_what_leaves_no_words(scoring):
+@pytest.mark.filterwarnings("ignore")
+def test_search_ranks_last_what_leaves_no_words():
     pipeline = make_pipeline(CountVectorizer(), OnlineEMLDA(2, max_iter=2, random_state=0))
     grid = {"countvectorizer__vocabulary": [["xyzzy", "plugh"], ["cat", "cats", "dogs", "mat", "mats"]]}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CountsWarning)
+    for scoring in (None, relative_score):
         search = GridSearchCV(pipeline, grid, cv=2, scoring=scoring).fit(TEXTS)
-    assert search.cv_results_["rank_test_score"].tolist() == [2, 1]
+        assert search.cv_results_["rank_test_score"].tolist() == [2, 1], scoring
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -20,10 +20,7 @@ from sktopic._estimators._topic_names import renamed
 from sktopic.dask import DaskTopicModel
 from sktopic.datasets import make_bars
 from sktopic.hdp import (
-    CollapsedGibbsHDP,
-    DirectAssignmentHDP,
     HybridHDP,
-    OnlineEMHDP,
     OnlineVariationalHDP,
     _hybrid_topics,
     _online_variational_method,
@@ -38,8 +35,8 @@ from sktopic.inspection import (
 )
 from sktopic.lda import OnlineEMLDA
 
-from .conftest import quick
-from .registry import LOOPS
+from .conftest import assert_raises
+from .registry import LOOPS, defaults, each, is_unbounded, new
 from .test_docstrings import public_functions
 
 X = make_bars(120, random_state=0).data
@@ -84,9 +81,9 @@ def test_a_dict_or_a_series_names_some_topics_and_leaves_the_others(lda):
     assert not hasattr(lda, "topic_names_")
 
 
-@pytest.mark.parametrize(
-    ("names", "error", "message"),
-    [
+def test_names_that_cannot_be_are_refused_and_those_before_stay(lda):
+    name_topics(lda, NAMES)
+    for names, error, message in (
         (NAMES[:3], ValueError, "names has 3 entries, but the model has 4 topics. Pass a dict"),
         ([*NAMES[:3], "left"], ValueError, "names has 'left' for two topics"),
         ({0: "bottom"}, ValueError, "names has 'bottom' for two topics"),
@@ -99,30 +96,22 @@ def test_a_dict_or_a_series_names_some_topics_and_leaves_the_others(lda):
         (frozenset(NAMES), TypeError, r"names is a frozenset; must be a list with one"),
         ({0: "onlineemlda3"}, ValueError, "the default name of topic 3"),
         ({0: "a\ud800"}, ValueError, r"names has 'a\\ud800', which contains a lone surrogate"),
-    ],
-    ids=range(12),
-)
-def test_names_that_cannot_be_are_refused_and_those_before_stay(lda, names, error, message):
-    name_topics(lda, NAMES)
-    with pytest.raises(error, match=message):
-        name_topics(lda, names)
+    ):
+        assert_raises(error, message, name_topics, lda, names)
     assert lda.topic_names_.tolist() == NAMES
 
 
 def test_models_without_topics_or_of_other_libraries_are_refused():
-    with pytest.raises(NotFittedError):
-        name_topics(OnlineEMLDA(), {0: "left"})
     search = GridSearchCV(make_pipeline(CountVectorizer(), OnlineEMLDA()), {})
-    for outer in (DaskTopicModel(OnlineEMLDA(n_components=4)), search):
-        with pytest.raises(NotFittedError, match=type(outer).__name__):
-            name_topics(outer, NAMES)
-    with pytest.raises(TypeError, match="model is a LatentDirichletAllocation"):
-        name_topics(LatentDirichletAllocation(2, max_iter=1).fit(X), NAMES)
+    for model in (OnlineEMLDA(), DaskTopicModel(OnlineEMLDA(n_components=4)), search):
+        assert_raises(NotFittedError, type(model).__name__, name_topics, model, NAMES)
+    theirs = LatentDirichletAllocation(2, max_iter=1).fit(X)
+    assert_raises(TypeError, "model is a LatentDirichletAllocation", name_topics, theirs, NAMES)
 
 
-@pytest.mark.parametrize("cls", [type(each) for each in LOOPS])
-def test_names_are_kept_by_all_but_fit_and_clone(cls, tmp_path):
-    model = quick(cls(n_components=4, random_state=0)).fit(X)
+@each(LOOPS)
+def test_names_are_kept_by_all_but_fit_and_clone(estimator, tmp_path):
+    model = new(estimator).fit(X)
     name_topics(model, {0: "first"})
     model.save(tmp_path / "model.zip")
     loaded = sktopic.load(tmp_path / "model.zip")
@@ -132,23 +121,14 @@ def test_names_are_kept_by_all_but_fit_and_clone(cls, tmp_path):
     name_topics(loaded, {0: "other"})
     assert model.topic_names_[0] == "first"
     assert not hasattr(clone(model), "topic_names_")
-    with pytest.raises(ValueError, match="expects"):
-        model.fit(["text"])
+    assert_raises(ValueError, "expects", model.fit, ["text"])
     assert model.topic_names_[0] == "first"
     assert not hasattr(model.fit(X), "topic_names_")
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        CollapsedGibbsHDP(random_state=0, max_iter=10),
-        DirectAssignmentHDP(n_components=12, random_state=0, batch_size=20),
-        OnlineEMHDP(n_components=2, random_state=0, batch_size=20),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-def test_names_stay_with_topics_where_others_are_added(model):
-    model = clone(model).partial_fit(X[:20])
+@each(defaults(is_unbounded))
+def test_names_stay_with_topics_where_others_are_added(estimator):
+    model = new(estimator, n_components=2, max_iter=10, batch_size=20).partial_fit(X[:20])
     named = [f"topic {identity}" for identity in model.topic_ids_]
     before, default = model.topic_ids_, type(model).__name__.lower()
     name_topics(model, named)
@@ -187,9 +167,9 @@ def test_names_stay_with_topics_that_come_and_go(monkeypatch, cls, after):
     assert model.topic_names_.tolist() == after
 
 
-@pytest.mark.parametrize("cls", [type(each) for each in LOOPS if hasattr(each, "merge_topics")])
-def test_names_stay_with_topics_while_others_are_merged_and_dropped(cls):
-    model = quick(cls(n_components=6, random_state=0)).fit(X)
+@each([estimator for estimator in LOOPS if hasattr(estimator, "merge_topics")])
+def test_names_stay_with_topics_while_others_are_merged_and_dropped(estimator):
+    model = new(estimator, n_components=6).fit(X)
     names = [f"was {topic}" for topic in range(model.n_components_)]
     name_topics(model, names)
     model.merge_topics([[3, 1], [0, 2]])
@@ -205,8 +185,7 @@ def test_a_name_goes_to_another_topic_only_while_its_own_is_not_there():
     pairs = ((7, "left"), (9, "right"))
     assert renamed(pairs, {0: "left"}, [9, 11], "hdp") == ((9, "left"),)
     assert renamed(pairs, {1: "top"}, [9, 11], "hdp") == (*pairs, (11, "top"))
-    with pytest.raises(ValueError, match="'right' for two topics"):
-        renamed(pairs, {1: "right"}, [9, 11], "hdp")
+    assert_raises(ValueError, "'right' for two topics", renamed, pairs, {1: "right"}, [9, 11], "hdp")
 
 
 # Functions that take topics
@@ -215,11 +194,6 @@ def test_a_name_goes_to_another_topic_only_while_its_own_is_not_there():
 TOPICS = {"groups", "into", "keep", "names", "topic", "topics"}
 OTHERS = {("explore", "groups"), ("seed_prior", "groups"), ("set_feature_names", "names")}
 YEARS = np.arange(X.shape[0]) % 2
-
-
-def renamed_by(lda, topics):
-    name_topics(lda, dict(zip(topics, ["new", "newer"])))
-    return lda.topic_names_
 
 
 def titles_over_time(lda, topics):
@@ -237,7 +211,9 @@ TAKE_TOPICS = {
     ("merge_topics", "groups"): lambda lda, topics: lda.merge_topics([topics]).components_,
     ("drop_topics", "topics"): lambda lda, topics: lda.drop_topics(topics).components_,
     ("freeze_topics", "topics"): lambda lda, topics: lda.freeze_topics(topics)._state.words.frozen_columns,
-    ("name_topics", "names"): renamed_by,
+    ("name_topics", "names"): lambda lda, topics: (
+        name_topics(lda, dict(zip(topics, ["new", "newer"]))) or lda.topic_names_
+    ),
     ("plot_topics", "topics"): lambda lda, topics: [
         text.get_text() for text in plot_topics(lda, topics=topics).texts
     ],
@@ -272,6 +248,5 @@ def test_topics_are_taken_by_number_and_by_name(lda, function):
         ([True, 2], TypeError, "True, which is invalid"),
         ([0.0, 2], TypeError, "0.0, which is invalid"),
     ]:
-        with pytest.raises(error, match=message):
-            function(lda, topics)
+        assert_raises(error, message, function, lda, topics)
     assert_array_equal(lda.topic_names_, names)
