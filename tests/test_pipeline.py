@@ -70,7 +70,7 @@ def test_perplexity_is_refused_by_permutation_importance_and_not_in_a_parallel_l
 
 
 def test_grid_search_over_a_pipeline_that_counts(texts):
-    """By every scorer, one topic is not the best; the best model is refitted, and scores as its scorer says."""
+    """One topic is the best for no scorer; the best model is refitted, and scores as its scorer says."""
     pipeline, grid = make_pipeline(CountVectorizer(), make_model()), {"onlineemlda__n_components": [1, 8]}
     scorers = [document_completion, left_to_right, neg_perplexity_scorer, relative_score, coherence]
     scorers = {str(number): scorer for number, scorer in enumerate(scorers)}
