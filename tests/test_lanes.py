@@ -57,7 +57,6 @@ N_WORDS = X.shape[1]
 BOUNDED = {"total_samples": 500.0, "random_state": 3}
 MODELS = {
     "gibbs": OnlineEMLDA(5, **BOUNDED),
-    "fixed prior": OnlineEMLDA(5, doc_topic_prior=None, **BOUNDED),
     "variational": OnlineEMLDA(5, inference="variational", prior_update="fixed-point", **BOUNDED),
     "gamma": OnlineEMLDA(5, doc_topic_prior="auto-symmetric", prior_update="gamma", **BOUNDED),
     "hybrid": HybridLDA(5, doc_topic_prior="auto", **BOUNDED),
@@ -291,11 +290,11 @@ def test_a_round_without_words_changes_nothing_but_numbers():
 @pytest.mark.parametrize("name", ["variational", "streaming variational", "variational Bayes", "cvb0"])
 def test_single_precision_rounds_what_is_added(name):
     """By 2 ** -24 of it in a round; later rounds see the difference, and do not enlarge it."""
-    single, double = (Rounds(MODELS[name]).run(dtype=dtype).run(3, dtype=dtype) for dtype in "fd")
-    assert_allclose(single.rows[0], double.rows[0], rtol=1e-5, atol=1e-30)
-    one = Rounds(MODELS[name]).run(dtype="float32").rows[0]
-    assert_allclose(one, Rounds(MODELS[name]).run().rows[0], rtol=2.0**-24)
-    assert (single.rows[0] != double.rows[0]).any()
+    rounds = [Rounds(MODELS[name]).run(dtype=dtype) for dtype in "fd"]
+    assert_allclose(*(each.rows[0] for each in rounds), rtol=2.0**-24)
+    single, double = (each.run(3, dtype=dtype).rows[0] for each, dtype in zip(rounds, "fd"))
+    assert_allclose(single, double, rtol=1e-5, atol=1e-30)
+    assert (single != double).any()
 
 
 def test_an_update_is_sparse_where_that_is_smaller():
@@ -312,42 +311,41 @@ def test_an_update_is_sparse_where_that_is_smaller():
 
 
 FITTING = N_WORDS, N_DOCUMENTS
-NO_NAMES = "feature_names is invalid: must be a list with one string"
 
 
 @pytest.mark.parametrize(
-    ("model", "given", "message"),
+    ("model", "message"),
     [
-        (OnlineEMLDA(boost=True), FITTING, "boost=True does not support lanes"),
-        (OnlineEMLDA(average=True), FITTING, "average=True does not support lanes"),
-        (OnlineEMLDA(early_stopping=True), FITTING, "early_stopping=True does not support.* score after"),
-        (OnlineEMLDA(components_init=np.ones((1, 25))), FITTING, "components_init does not .*partial_fit"),
-        (OnlineEMLDA(topic_word_prior=np.ones((10, 25))), FITTING, "as a matrix does not support"),
-        (OnlineVariationalLDA(learning_method="batch"), FITTING, "learning_method='batch' does not support"),
-        (LangevinLDA(), FITTING, "LangevinLDA does not support lanes.*Use HybridLDA"),
-        (SinglePassLDA(), FITTING, "SinglePassLDA does not support lanes.*OnlineEMLDA"),
-        (CollapsedGibbsLDA(), FITTING, "CollapsedGibbsLDA does not support lanes.*Use OnlineEMLDA instead"),
-        (OnlineVariationalHDP(), FITTING, "OnlineVariationalHDP does not .*Use HybridHDP instead"),
-        (OnlineEMLDA(n_components=0), FITTING, "n_components"),
-        (LinearRegression(), FITTING, "is not a topic model"),
-        *(
-            (OnlineEMLDA(), (n, N_DOCUMENTS), f"n_features={n!r} is invalid: must be an integer from 1 to 21")
-            for n in (0, 2**31, 2.5, "2", True)
-        ),
-        *(
-            (OnlineEMLDA(), (N_WORDS, n), f"total_samples={n!r:.20}.* is invalid: must be a number from")
-            for n in (np.nan, -1, True, "2", None, 10**400)
-        ),
-        (OnlineEMLDA(), (*FITTING, ["a"]), "feature_names has 1 names, but there are 25"),
-        *(
-            (OnlineEMLDA(), (*FITTING, names), NO_NAMES)
-            for names in ([1] * 25, "a", [np.zeros((2, 2)), np.zeros((2, 3))])
-        ),
+        (OnlineEMLDA(boost=True), "boost=True does not support lanes"),
+        (OnlineEMLDA(average=True), "average=True does not support lanes"),
+        (OnlineEMLDA(early_stopping=True), "early_stopping=True does not support.* score after"),
+        (OnlineEMLDA(components_init=np.ones((1, 25))), "components_init does not .*partial_fit"),
+        (OnlineEMLDA(topic_word_prior=np.ones((10, 25))), "as a matrix does not support"),
+        (OnlineVariationalLDA(learning_method="batch"), "learning_method='batch' does not support"),
+        (LangevinLDA(), "LangevinLDA does not support lanes.*Use HybridLDA"),
+        (SinglePassLDA(), "SinglePassLDA does not support lanes.*OnlineEMLDA"),
+        (CollapsedGibbsLDA(), "CollapsedGibbsLDA does not support lanes.*Use OnlineEMLDA instead"),
+        (OnlineVariationalHDP(), "OnlineVariationalHDP does not .*Use HybridHDP instead"),
+        (OnlineEMLDA(n_components=0), "n_components"),
+        (LinearRegression(), "is not a topic model"),
     ],
 )
-def test_what_cannot_be_started_is_refused(model, given, message):
+def test_models_without_lanes_are_refused(model, message):
     with pytest.raises(TypeError if "is not a" in message else ValueError, match=message):
-        start_model(model, *given)
+        start_model(model, N_WORDS, N_DOCUMENTS)
+
+
+def test_wrong_sizes_and_names_of_words_are_refused():
+    cases = [((*FITTING, ["a"]), "feature_names has 1 names, but there are 25")]
+    for names in ([1] * 25, "a", [np.zeros((2, 2)), np.zeros((2, 3))]):
+        cases.append(((*FITTING, names), "feature_names is invalid: must be a list with one string"))
+    for n in (0, 2**31, 2.5, "2", True):
+        cases.append(((n, N_DOCUMENTS), f"n_features={n!r} is invalid: must be an integer from 1 to 21"))
+    for n in (np.nan, -1, True, "2", None, 10**400):
+        cases.append(((N_WORDS, n), f"total_samples={n!r:.20}.* is invalid: must be a number from"))
+    for given, message in cases:
+        with pytest.raises(ValueError, match=message):
+            start_model(OnlineEMLDA(), *given)
 
 
 def test_the_estimators_that_messages_name_are_those_that_can_be_trained():
@@ -365,12 +363,13 @@ def test_wrong_arguments_of_rounds_are_refused():
         with pytest.raises(ValueError, match=message):
             function(*given, **named)
 
-    in_first = "n_updates=2 is invalid in the first round"
-    refuses(in_first, local_update, model, X[:20], lane=0, n_updates=2)
-    n = "X has 11 samples; n_updates=1 with batch_size=10 are for 10"
-    refuses(n, local_update, model, X[:11], lane=0)
-    refuses("lane=-1 is invalid: must be an integer from 0 on", local_update, model, X[:10], lane=-1)
-    refuses("dtype='float16'", local_update, model, X[:10], lane=0, dtype="float16")
+    for n, named, message in (
+        (20, {"n_updates": 2}, "n_updates=2 is invalid in the first round"),
+        (11, {}, "X has 11 samples; n_updates=1 with batch_size=10 are for 10"),
+        (10, {"lane": -1}, "lane=-1 is invalid: must be an integer from 0 on"),
+        (10, {"dtype": "float16"}, "dtype='float16'"),
+    ):
+        refuses(message, local_update, model, X[:n], **{"lane": 0, **named})
     updates = [local_update(model, X[10 * lane :][:10], lane=lane) for lane in range(3)]
     for some in ([], updates[1:], [*updates, updates[0]]):
         refuses("are not a round", merge_updates, model, some)
@@ -423,34 +422,27 @@ def with_sums(update, **sums):
     return replace(update, summary=replace(update.summary, **sums))
 
 
-def hidden(array, at, value):
-    """An array whose mask hides one number."""
-    array = np.ma.array(array, copy=True)
-    array[at] = np.ma.masked
-    array.data[at] = value
-    return array
+def test_updates_are_checked_as_kernels_read_them():
+    """Numbers that a mask hides included."""
 
+    def hidden(array, at, value):
+        array = np.ma.array(array, copy=True)
+        array[at] = np.ma.masked
+        array.data[at] = value
+        return array
 
-def with_hidden_counts(update):
-    added = hidden(update.added, (0, 0), 1e200)
-    return with_sums(replace(update, added=added), totals=added.filled(0.0).sum(axis=0))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda update: with_sums(update, n_documents=np.int64(2**63 - 1)), "n_documents="),
-        (lambda u: replace(u, words=hidden(u.words, -1, 10**9)), "words has numbers from 0 to"),
-        (lambda u: replace(u, words=hidden(u.words, 3, 1)), "its words do not ascend"),
-        (lambda u: with_sums(u, totals=hidden(u.summary.totals, 0, 1e30)), "its totals are not"),
-        (with_hidden_counts, "its totals are not the sums"),
-    ],
-)
-def test_updates_are_checked_as_kernels_read_them(change, message):
     model = Rounds(MODELS["gibbs"]).run().model
-    update = change(local_update(model, X[:10], lane=0))
-    with pytest.raises(ValueError, match=f"the update of lane 0 is damaged: {message}"):
-        merge_updates(model, [update])
+    update = local_update(model, X[:10], lane=0)
+    words, totals, added = update.words, update.summary.totals, hidden(update.added, (0, 0), 1e200)
+    for damaged, message in (
+        (with_sums(update, n_documents=np.int64(2**63 - 1)), "n_documents="),
+        (replace(update, words=hidden(words, -1, 10**9)), "words has numbers from 0 to"),
+        (replace(update, words=hidden(words, 3, 1)), "its words do not ascend"),
+        (with_sums(update, totals=hidden(totals, 0, 1e30)), "its totals are not"),
+        (with_sums(replace(update, added=added), totals=added.filled(0.0).sum(axis=0)), "its totals are not"),
+    ):
+        with pytest.raises(ValueError, match=f"the update of lane 0 is damaged: {message}"):
+            merge_updates(model, [damaged])
 
 
 @pytest.mark.slow

@@ -20,10 +20,16 @@ def collapse(corpus, n_passes, offset, decay):
 
 
 @for_both_precisions
-@pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
-@pytest.mark.parametrize("n_topics", [1, 8, 9, 40])
-@pytest.mark.parametrize("settings", [(1, 10.0, 0.9), (3, 0.0, 1.0), (5, 2.5, 0.0)])
-def test_visits_are_those_of_the_reference(settings, n_topics, counts, dtype):
+@pytest.mark.parametrize(
+    ("n_topics", "counts", "settings"),
+    [
+        (1, "unit", (5, 2.5, 0.0)),
+        (8, "small", (3, 0.0, 1.0)),
+        (9, "mixed", (1, 10.0, 0.9)),
+        (40, "mixed", (3, 0.0, 1.0)),
+    ],
+)
+def test_visits_are_those_of_the_reference(n_topics, counts, settings, dtype):
     corpus = random_corpus(n_topics, n_topics=n_topics, counts=counts, dtype=dtype)
     weights, cells = collapse(corpus, *settings)
     for d in range(corpus.n_documents):

@@ -15,19 +15,20 @@ from sktopic._kernels.documents._reading import (
 from tests.reference import documents as reference
 
 COPIED = "indptr", "cell_word", "cell_count", "in_order"
-NUMBERED = "clump_indptr", "words", "word_indptr", "word_cell", "lengths"
+NUMBERED = "number", "clump_indptr", "words", "word_indptr", "word_cell", "lengths"
 LARGEST = 1e20
 
 for_each_index = pytest.mark.parametrize("index", [np.int32, np.int64])
 
 
-def gathered(arrays, rows, n_features=50, copy_rows=copy_rows, number_words=number_words):
-    """What the kernels make of rows, by names; or their twins."""
+def gathered(arrays, rows, n_features=50):
+    """What the kernels make of rows, by names."""
     scratch = np.full(n_features, -1, dtype=np.int32)
     batch = dict(zip(COPIED, copy_rows(*arrays, np.array(rows, dtype=np.int64), n_features, LARGEST)))
-    numbered = number_words(batch["indptr"], batch["cell_word"].copy(), batch["cell_count"], scratch)
+    number = batch["cell_word"].copy()
+    numbered = number_words(batch["indptr"], number, batch["cell_count"], scratch)
     assert_array_equal(scratch, -1)
-    return batch | dict(zip(NUMBERED, numbered))
+    return batch | dict(zip(NUMBERED, (number, *numbered)))
 
 
 @pytest.mark.parametrize(("dtype", "index"), [(np.float32, np.int64), (np.float64, np.int32)])
@@ -45,93 +46,71 @@ def test_batch_is_that_of_the_reference(rows, dtype, index):
     assert batch["in_order"]
     cells = batch["cell_count"], batch["cell_word"], batch["indptr"]
     assert_array_equal(sp.csr_array(cells, shape=(len(rows), 50)).toarray(), dense[np.array(rows, dtype=int)])
-    expected = gathered(arrays, rows, copy_rows=reference.copy_rows, number_words=reference.number_words)
-    for name in batch.keys() - {"in_order"}:
-        assert batch[name].dtype == expected[name].dtype, name
+    expected = reference.number_words(*(batch[name] for name in COPIED[:3]))
+    for name, array in zip(NUMBERED, expected, strict=True):
+        assert batch[name].dtype == array.dtype, name
         rtol = 1e-14 if name == "lengths" else 0
-        assert_allclose(batch[name], expected[name], rtol=rtol, err_msg=name)
+        assert_allclose(batch[name], array, rtol=rtol, err_msg=name)
 
 
-@pytest.mark.parametrize(("words", "counts"), [([3, 1], [1, 2]), ([1, 1], [1, 2]), ([1, 3], [1, 0])], ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
-def test_rows_out_of_order_are_told(words, counts, dtype):
-    arrays = np.array([0, 2, 4]), np.array([0, 1, *words]), np.array([1, 2, *counts], dtype=dtype)
-    for copy in (copy_rows, reference.copy_rows):
-        _, copied_words, copied_counts, in_order = copy(*arrays, np.array([0, 1]), 4, LARGEST)
-        assert not in_order
+def test_rows_out_of_order_are_told(dtype):
+    for words, counts in (([3, 1], [1, 2]), ([1, 1], [1, 2]), ([1, 3], [1, 0])):
+        arrays = np.array([0, 2, 4]), np.array([0, 1, *words]), np.array([1, 2, *counts], dtype=dtype)
+        _, copied_words, copied_counts, in_order = copy_rows(*arrays, np.array([0, 1]), 4, LARGEST)
+        assert not in_order, (words, counts)
         assert_array_equal(copied_words, arrays[1])
         assert_array_equal(copied_counts, arrays[2])
-    assert gathered(arrays, [0], n_features=4)["in_order"]
+        assert gathered(arrays, [0], n_features=4)["in_order"]
 
 
 @for_each_index
-@pytest.mark.parametrize(
-    ("indptr", "indices", "data"),
-    [
-        ([0, -1, 2, 4], [0, 1, 2, 3], [1.0] * 4),
-        ([0, 3, 2, 4], [0, 1, 2, 3], [1.0] * 4),
-        ([0, 1, 2, 5], [0, 1, 2, 3], [1.0] * 4),
-        ([0, 1, 2, 2**31 - 1], [0, 1, 2, 3], [1.0] * 4),
-        ([0, 1, 2, 4], [0, 1, 2], [1.0] * 4),
-        ([0, 1, 2, 4], [0, 1, 2, 3], [1.0] * 3),
-        ([0, 4, 0, 4], [0, 1, 2, 3], [1.0] * 4),
-        *(([0, 1, 2, 4], [0, 1, bad, 3], [1.0] * 4) for bad in (5, -1, 2**31 - 1)),
-        *(([0, 1, 2, 4], [0, 1, 2, 3], [1.0, 1.0, bad, 1.0]) for bad in (-1.0, np.nan, np.inf, 1e21)),
-    ],
-)
-def test_rows_that_are_not_valid_are_not_copied(indptr, indices, data, index):
-    arrays = np.array(indptr, dtype=index), np.array(indices, dtype=index), np.array(data)
-    for copy in (copy_rows, reference.copy_rows):
-        assert copy(*arrays, np.arange(3), 5, LARGEST) is None
+def test_rows_that_are_not_valid_are_not_copied(index):
+    indptr, indices, data = [0, 1, 2, 4], [0, 1, 2, 3], [1.0] * 4
+    for arrays in (
+        *((bad, indices, data) for bad in ([0, -1, 2, 4], [0, 3, 2, 4], [0, 4, 0, 4], [0, 1, 2, 5])),
+        ([0, 1, 2, 2**31 - 1], indices, data),
+        (indptr, indices[:3], data),
+        (indptr, indices, data[:3]),
+        *((indptr, [0, 1, bad, 3], data) for bad in (5, -1, 2**31 - 1)),
+        *((indptr, indices, [1.0, 1.0, bad, 1.0]) for bad in (-1.0, np.nan, np.inf, 1e21)),
+    ):
+        given = *(np.array(array, dtype=index) for array in arrays[:2]), np.array(arrays[2])
+        assert copy_rows(*given, np.arange(3), 5, LARGEST) is None, arrays
     beyond_32_bits = np.array([0, 1]), np.array([2**32 + 1]), np.array([1.0])
     assert copy_rows(*beyond_32_bits, np.array([0]), 5, LARGEST) is None
 
 
 @for_each_index
-@pytest.mark.parametrize(
-    ("indptr", "indices", "expected"),
-    [
+def test_structure_has_bounds_and_rows_of_words_are_counted_in_no_memory_beyond(index):
+    for indptr, indices, expected in (
         ([0, 1, 1, 3], [4, 0, 2], (True, 0, 4)),
         ([0, 2], [4, 7, -2], (True, 4, 7)),
         ([0, 0], [], (True, 0, -1)),
         ([0], [], (True, 0, -1)),
-        ([0, 2, 1], [5, 6], (False, 5, 6)),
-        ([1, 2], [5, 6], (False, 5, 6)),
-        ([0, 3], [5, 6], (False, 5, 6)),
-        ([0, -1, 2], [5, 6], (False, 5, 6)),
-    ],
-)
-def test_bounds_of_structure(indptr, indices, expected, index):
-    arrays = np.array(indptr, dtype=index), np.array(indices, dtype=index)
-    assert structure_bounds(*arrays) == expected
-    assert structure_bounds(*(np.repeat(array, 2)[::2] for array in arrays)) == expected
-
-
-@for_each_index
-def test_rows_of_words_are_counted_and_no_memory_beyond(index):
+        *((bad, [5, 6], (False, 5, 6)) for bad in ([0, 2, 1], [1, 2], [0, 3], [0, -1, 2])),
+    ):
+        arrays = np.array(indptr, dtype=index), np.array(indices, dtype=index)
+        assert structure_bounds(*arrays) == expected, indptr
+        assert structure_bounds(*(np.repeat(array, 2)[::2] for array in arrays)) == expected, indptr
     found = np.arange(5)
     count_rows_of_words(np.array([3, 0, 3, -1, 5, np.iinfo(index).max, 4], dtype=index), found)
     assert found.tolist() == [1, 1, 2, 5, 5]
 
 
-@pytest.mark.parametrize(
-    ("count", "n", "weights"),
-    [
+def test_count_becomes_units_and_a_remainder_up_to_64_and_64_equal_clumps_beyond():
+    for count, n, weights in (
         (0.3, 1, [0.3]),
         (1, 1, [1]),
         (1.5, 2, [0.5, 1]),
         (5, 5, [1]),
         (63.25, 64, [0.25, 1]),
         (64, 64, [1]),
-        (65, 64, [65 / 64]),
-        (70.1, 64, [70.1 / 64]),
-        (1e9, 64, [1e9 / 64]),
-    ],
-)
-def test_count_becomes_units_and_a_remainder_up_to_64_and_64_equal_clumps_beyond(count, n, weights):
-    arrays = np.array([0, 1]), np.array([0]), np.array([float(count)])
-    assert gathered(arrays, [0], n_features=1)["clump_indptr"][-1] == n
-    clumps = clump_weights(arrays[2], n)
-    assert_allclose(clumps, reference.clump_weights(count))
-    assert_allclose(np.unique(clumps), weights, rtol=1e-15)
-    assert_allclose(clumps.sum(), count, rtol=1e-14)
+        *((count, 64, [count / 64]) for count in (65, 70.1, 1e9)),
+    ):
+        arrays = np.array([0, 1]), np.array([0]), np.array([float(count)])
+        assert gathered(arrays, [0], n_features=1)["clump_indptr"][-1] == n, count
+        clumps = clump_weights(arrays[2], n)
+        assert_allclose(clumps, reference.clump_weights(count))
+        assert_allclose(np.unique(clumps), weights, rtol=1e-15)
+        assert_allclose(clumps.sum(), count, rtol=1e-14)

@@ -3,6 +3,8 @@
 Both kernels are here: the dense one, and the sparse one, which draws over the topics of a document.
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -27,6 +29,7 @@ from tests.kernels.tools import (
     random_corpus,
     random_topics,
     repeated,
+    with_zeros,
 )
 from tests.reference import gibbs as reference
 from tests.reference.documents import clump_weights
@@ -101,22 +104,24 @@ def corpus_and_start(n_topics, case, dtype):
     elif case == "own tokens":
         own = corpus.own_tokens(n_topics)
     elif case == "impossible words":
-        phi = corpus.phi * (rng.random(corpus.phi.shape) < 0.3)
-        phi[:, 0] += 0.01
-        corpus = Corpus(*corpus.documents, phi, corpus.prior, dtype, n_topics)
+        corpus = Corpus(*corpus.documents, with_zeros(rng, corpus.phi), corpus.prior, dtype, n_topics)
     return corpus, z, own
 
 
-CASES = "unit", "small", "mixed", "continued", "own tokens", "impossible words"
+CASES = "unit", "impossible words", "mixed", "continued", "own tokens", "small"
 
 
-@for_both_precisions
 @pytest.mark.parametrize("drawn", [False, True], ids=["probabilities", "draws"])
 @pytest.mark.parametrize(
-    ("case", "n_topics", "n_burn_in", "n_sweeps"),
-    [*((case, 7, 1, 2) for case in CASES), ("small", 1, 0, 1), ("mixed", 40, 0, 3), ("own tokens", 40, 2, 1)],
+    ("case", "n_topics", "n_burn_in", "n_sweeps", "dtype"),
+    [
+        *((case, 7, 1, 2, dtype) for case, dtype in zip(CASES, [np.float32, np.float64] * 3)),
+        ("small", 1, 0, 1, np.float32),
+        ("mixed", 40, 0, 3, np.float64),
+        ("own tokens", 40, 2, 1, np.float64),
+    ],
 )
-def test_sparse_draws_and_sums_are_those_of_the_reference(case, n_topics, n_burn_in, n_sweeps, drawn, dtype):
+def test_sparse_draws_and_sums_are_those_of_the_reference(case, n_topics, n_burn_in, n_sweeps, dtype, drawn):
     corpus, start, own = corpus_and_start(n_topics, case, dtype)
     sweeps = Sweeps(n_burn_in, n_sweeps, drawn, with_log_theta=True)
     z, *result = run_sparse(corpus, sweeps, start, own)
@@ -170,12 +175,17 @@ def test_single_precision_changes_sums_of_the_dense_kernel_by_little():
         assert_allclose(array, other, rtol=1e-4, atol=1e-5)
 
 
-@for_both_precisions
-@pytest.mark.parametrize("drawn", [False, True], ids=["probabilities", "draws"])
-@pytest.mark.parametrize(("n_burn_in", "assigned"), [(0, False), (2, False), (2, True), (0, True)])
+@pytest.mark.parametrize(
+    ("n_burn_in", "assigned", "drawn", "dtype"),
+    [
+        *((n, assigned, True, np.float32) for n, assigned in product((0, 2), (False, True))),
+        (0, True, False, np.float64),
+        (2, False, False, np.float32),
+    ],
+)
 def test_rows_widen_as_topics_appear(n_burn_in, assigned, drawn, dtype):
     """Flat topics and a large prior: a document of 300 tokens comes to use nearly all of 200 topics."""
-    sizes = np.array([0, 1, 100, 3, 60])
+    sizes = np.array([0, 1, 100, 3])
     cell_word = np.concatenate([np.arange(size) for size in sizes]).astype(np.int32)
     cells = np.append(0, np.cumsum(sizes)), cell_word, np.full(sizes.sum(), 3.0)
     corpus = Corpus(*cells, np.full((100, 200), 0.01), np.full(200, 5.0), dtype)
@@ -201,9 +211,14 @@ def run_word_topics(corpus, team=ALONE):
     return z
 
 
-@for_both_precisions
 @pytest.mark.parametrize(
-    ("case", "n_topics"), [("mixed", 7), ("impossible words", 7), ("small", 1), ("unit", 200)]
+    ("case", "n_topics", "dtype"),
+    [
+        ("mixed", 7, np.float32),
+        ("impossible words", 7, np.float64),
+        ("small", 1, np.float64),
+        ("unit", 200, np.float32),
+    ],
 )
 def test_topics_by_words_alone_are_those_of_the_reference(case, n_topics, dtype):
     corpus, *_ = corpus_and_start(n_topics, case, dtype)
@@ -222,13 +237,13 @@ def test_any_number_of_threads_gives_the_same():
 
 @for_both_kernels
 @for_both_precisions
-@pytest.mark.parametrize("count", [1e-30, 0.999, 64.0001, 1e30])
-def test_counts_of_any_size_are_conserved(count, dtype, kernel):
-    corpus = repeated([count, 1.0, count], *TINY[3], 20, dtype)
-    z, expected, log_theta = run(kernel, corpus, Sweeps(2, 2, with_log_theta=True))
-    assert_allclose(expected.sum(axis=1), 2 * corpus.cell_count, rtol=2 * 64 * np.finfo(dtype).eps)
-    assert np.all(np.isfinite(log_theta)) and np.all(log_theta >= 0)
-    assert z.min() >= 0 and z.max() < 3
+def test_counts_of_any_size_are_conserved(dtype, kernel):
+    for count in (1e-30, 0.999, 64.0001, 1e30):
+        corpus = repeated([count, 1.0, count], *TINY[3], 20, dtype)
+        z, expected, log_theta = run(kernel, corpus, Sweeps(2, 2, with_log_theta=True))
+        assert_allclose(expected.sum(axis=1), 2 * corpus.cell_count, rtol=2 * 64 * np.finfo(dtype).eps)
+        assert np.all(np.isfinite(log_theta)) and np.all(log_theta >= 0), count
+        assert z.min() >= 0 and z.max() < 3, count
 
 
 @pytest.mark.slow

@@ -1,25 +1,17 @@
 """Gibbs sampling for the HDP: draw by draw that of the reference, and with the exact posterior as its law."""
 
-from dataclasses import dataclass, field
-from itertools import product
-
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic._kernels._groups import NumberedCells, RootTopics, SweepSettings, TableLists
+from sktopic._documents._matrices import DocumentReader
+from sktopic._kernels._groups import RootTopics, SweepSettings
 from sktopic._kernels.documents._topic_lists import TOPIC_TABLES
-from sktopic._kernels.hdp._gibbs import (
-    SEAT_RATIOS,
-    draw_tables,
-    list_topics,
-    log_seatings,
-    seat_weights,
-    sweep_cells,
-    weigh_lists,
-)
+from sktopic._kernels.hdp._gibbs import draw_tables, log_seatings, seat_weights, sweep_cells
 from sktopic._kernels.hdp._gibbs_split_merge import split_merge
 from sktopic._kernels.random._rng import position_keys
+from sktopic.hdp._restaurants import Restaurants
 from tests.kernels.tools import for_each_seed, golden
 from tests.reference import gibbs_split_merge
 from tests.reference import hdp_gibbs as reference
@@ -27,78 +19,44 @@ from tests.reference.documents import Seating, clumps
 from tests.reference.hdp_gibbs import DIRECT, INDICATORS, SPARSE
 
 
-@dataclass
 class Chain:
-    """Documents (n_documents, n_words) as kernels see them, word by word, with columns for size topics."""
+    """Documents (n_documents, n_words) word by word, with columns for size topics."""
 
-    dense: np.ndarray
-    size: int
-    sampler: int
-    b0: float = 0.7
-    b1: float = 1.3
-    topic_word_prior: float = 0.2
-    common: int = 0
-    root: np.ndarray = field(init=False)
-    rest: float = 0.5
-    n_features: int = 0
-
-    def __post_init__(self):
-        self.n_features = self.n_features or self.dense.shape[1]
-        by_word, document = np.nonzero(self.dense.T)
-        count = self.dense.T[by_word, document].astype(np.float64)
-        cell, self.token_weight = clumps(count)
-        start = np.searchsorted(cell, np.arange(len(count) + 1))
-        self.cells = NumberedCells(by_word.astype(np.int32), document.astype(np.int32), count, start)
-        self.token_word, self.token_document = by_word[cell], document[cell]
-        self.counts = np.zeros((self.dense.shape[1], self.size))
-        self.totals, self.root = np.zeros(self.size), np.zeros(self.size)
-        self.ids = np.zeros(self.size, dtype=np.int64)
-        capacity = np.bincount(self.token_document, minlength=len(self.dense))
-        self.list_start = np.concatenate([[0], np.cumsum(capacity)]).astype(np.int64)
-        self.entries = np.zeros(capacity.sum(), dtype=TOPIC_TABLES)
-        self.ratios = np.zeros(capacity.sum(), dtype=SEAT_RATIOS)
-        self.n_entries = np.zeros(len(self.dense), dtype=np.int32)
-        self.z = np.full(capacity.sum(), -1, dtype=np.int32)
-        if self.sampler != DIRECT:
-            self.rest = self.b0
-
-    @property
-    def lists(self):
-        return TableLists(self.list_start, self.entries, self.n_entries)
-
-    @property
-    def settings(self):
-        concentrations = self.b0, self.b1, self.topic_word_prior
-        return SweepSettings(self.sampler, self.common, *concentrations, self.n_features)
+    def __init__(self, dense, size, sampler, b0=0.7, b1=1.3, topic_word_prior=0.2, common=0):
+        batch = DocumentReader(sp.csr_array(dense)).batch(np.arange(len(dense)))
+        self.restaurants, self.sampler = Restaurants.of(batch), sampler
+        self.cells, self.lists, self.z = (getattr(self.restaurants, name) for name in ("cells", "lists", "z"))
+        cell, self.token_weight = clumps(self.cells.cell_count)
+        self.token_word, self.token_document = self.cells.cell_word[cell], self.cells.cell_document[cell]
+        self.counts, self.size = np.zeros((dense.shape[1], size)), size
+        self.totals, self.root = np.zeros(size), np.zeros(size)
+        self.ids = np.zeros(size, dtype=np.int64)
+        self.settings = SweepSettings(sampler, common, b0, b1, topic_word_prior, dense.shape[1])
+        self.b0, self.b1, self.topic_word_prior = b0, b1, topic_word_prior
+        self.rest = 0.5 if sampler == DIRECT else b0
 
     def topics(self, root):
         return RootTopics(self.counts, self.totals, root, self.ids)
 
     def assign(self, z):
-        self.z[:] = z
-        self.n_entries[:] = 0
-        list_topics(self.cells.cell_document, self.cells.cell_count, self.lists, self.z)
+        self.restaurants.assign(z)
         self.counts[:], self.totals[:] = self.recount(), self.recount().sum(axis=0)
-        self.root = self.tables()
+        self.root = self.restaurants.tables(self.size)
 
     def recount(self):
         counts = np.zeros_like(self.counts)
         np.add.at(counts, (self.token_word, self.z), self.token_weight)
         return counts
 
-    def listed(self, d):
-        return self.entries[self.list_start[d] : self.list_start[d] + self.n_entries[d]]
-
-    def tables(self):
-        tables = np.zeros(self.size)
-        for d in range(len(self.dense)):
-            np.add.at(tables, self.listed(d)["topic"], self.listed(d)["tables"])
-        return tables
+    def listed(self):
+        """The entries of each document."""
+        start, entries, n_entries = self.lists
+        return [entries[first : first + n] for first, n in zip(start, n_entries)]
 
     def sweep(self, key, cell=0):
         """Returns the cell at which there was no capacity."""
-        weigh_lists(self.lists, self.ratios, self.sampler != DIRECT)
-        state = self.topics(self.root), self.rest, self.settings, self.lists, self.ratios, self.z
+        self.restaurants.weigh(self.sampler != DIRECT)
+        state = self.topics(self.root), self.rest, self.settings, self.lists, self.restaurants.ratios, self.z
         cell, self.rest = sweep_cells(cell, self.cells, *state, int(key))
         return cell
 
@@ -115,18 +73,18 @@ class Chain:
 
     def check(self):
         """Counts and lists say what z says."""
-        atol = 1e-12 * max(1.0, self.cells[2].max())
+        atol = 1e-12 * max(1.0, self.cells.cell_count.max())
         assert_allclose(self.counts, self.recount(), rtol=1e-12, atol=atol)
         assert_allclose(self.totals, self.recount().sum(axis=0), rtol=1e-12, atol=10 * atol)
-        for d in range(len(self.dense)):
-            topic, n, m = (self.listed(d)[name] for name in TOPIC_TABLES.names)
+        for d, entries in enumerate(self.listed()):
+            topic, n, m = (entries[name] for name in TOPIC_TABLES.names)
             own = self.z[self.token_document == d]
             assert sorted(topic) == sorted(set(own.tolist()))
             assert_array_equal(n, [np.sum(own == k) for k in topic])
             if self.sampler != DIRECT:
                 assert np.all((m >= 1) & (m <= n))
         if self.sampler != DIRECT:
-            assert_array_equal(self.root, self.tables())
+            assert_array_equal(self.root, self.restaurants.tables(self.size))
 
 
 class Twin:
@@ -134,7 +92,7 @@ class Twin:
 
     def __init__(self, chain):
         self.chain = chain
-        documents = [Seating() for _ in chain.dense]
+        documents = [Seating() for _ in chain.lists.n_entries]
         for token, d in enumerate(chain.token_document):
             if chain.z[token] >= 0:
                 documents[d].put(int(chain.z[token]), chain.z[token] not in documents[d].order)
@@ -146,8 +104,8 @@ class Twin:
 
     def check(self):
         assert_array_equal(self.chain.z, self.state.z)
-        for d, document in enumerate(self.state.documents):
-            topic, n, m = (self.chain.listed(d)[name] for name in TOPIC_TABLES.names)
+        for entries, document in zip(self.chain.listed(), self.state.documents, strict=True):
+            topic, n, m = (entries[name] for name in TOPIC_TABLES.names)
             assert topic.tolist() == document.order
             assert n.tolist() == [document.n[k] for k in document.order]
             if self.chain.sampler != DIRECT:
@@ -177,21 +135,22 @@ def test_weights_are_those_of_the_golden_conditionals():
         assert_allclose(w / w.sum(), expected[:, 1:], rtol=1e-12, atol=1e-300)
 
 
-@pytest.mark.parametrize("counts", ["small", "mixed"])
 @pytest.mark.parametrize(
-    ("start", "sampler", "common"),  # words with fewer cells are drawn without alias tables
+    ("start", "counts", "sampler", "common"),  # words with fewer cells are drawn without alias tables
     [
-        *product(["nowhere", "one topic", "many topics"], [DIRECT, INDICATORS, SPARSE], [0]),
-        ("nowhere", SPARSE, 3),
-        ("a batch", DIRECT, 0),
+        *(("nowhere", "small", sampler, 0) for sampler in (DIRECT, INDICATORS, SPARSE)),
+        *(("one topic", "mixed", sampler, 0) for sampler in (DIRECT, INDICATORS, SPARSE)),
+        *(("many topics", "mixed", sampler, 0) for sampler in (DIRECT, INDICATORS, SPARSE)),
+        ("nowhere", "mixed", SPARSE, 3),
+        ("a batch", "small", DIRECT, 0),
     ],
 )
-def test_every_draw_is_that_of_the_reference(start, sampler, common, counts):
+def test_every_draw_is_that_of_the_reference(start, counts, sampler, common):
     """A batch has the counts of some words, of other documents too, beside topics that none of its documents
     has yet."""
     chain, rng = random_chain(3, sampler, counts, common=common), np.random.default_rng(0)
     if start == "a batch":
-        chain.n_features = 50
+        chain.settings = chain.settings._replace(n_features=50)
         chain.counts[:, :5] = 30.0 * rng.random((12, 5))
         chain.totals[:5] = chain.counts[:, :5].sum(axis=0) + 60.0 * rng.random(5)
         chain.root[:5] = rng.random(5)
@@ -242,7 +201,7 @@ def test_tables_are_those_of_the_reference():
     documents = Twin(chain).state.documents
     weight = np.random.default_rng(1).gamma(1.0, 1.0, chain.size)
     assert_array_equal(chain.seat(weight, 7), reference.draw_tables(documents, weight, 7))
-    assert_array_equal(chain.tables(), chain.seat(weight, 7))
+    assert_array_equal(chain.restaurants.tables(chain.size), chain.seat(weight, 7))
     assert_allclose(log_seatings(chain.lists), reference.log_seatings(documents), rtol=1e-12)
 
 

@@ -53,8 +53,7 @@ class Documents:
 shapes = pytest.mark.parametrize(("n_topics", "n_atoms"), [(1, 3), (5, 1), (2, 6), (8, 8), (33, 5)])
 
 
-@pytest.mark.parametrize("n_topics", [1, 3, 8, 21])
-@pytest.mark.parametrize("eta", [1e-12, 1e-3, 0.5, 100.0])
+@pytest.mark.parametrize(("n_topics", "eta"), [(1, 100.0), (3, 0.5), (8, 1e-3), (21, 1e-12), (21, 0.5)])
 def test_gathered_rows_are_digammas(n_topics, eta):
     rng = np.random.default_rng(0)
     store = rng.gamma(0.1, 1.0, (40, n_topics)) * 10.0 ** rng.integers(-3, 9, (40, 1))
@@ -69,18 +68,19 @@ def test_gathered_rows_are_digammas(n_topics, eta):
 
 
 @shapes
-@pytest.mark.parametrize("n_iter", [0, 1, 10])
-def test_start_is_that_of_the_reference(n_topics, n_atoms, n_iter):
+def test_start_is_that_of_the_reference(n_topics, n_atoms):
     """Which topics come last may depend on a rounding: those hold next to nothing."""
     documents = Documents(n_topics, n_topics, n_atoms)
-    zeta, expected = documents.started(n_iter=n_iter), documents.started(reference.start_documents, n_iter)
-    assert_allclose(zeta, expected, atol=2e-5)
-    assert_allclose(zeta.sum(axis=1), 1.0, rtol=1e-12)
+    for n_iter in (0, 1, 10):
+        zeta = documents.started(n_iter=n_iter)
+        assert_allclose(zeta, documents.started(reference.start_documents, n_iter), atol=2e-5)
+        assert_allclose(zeta.sum(axis=1), 1.0, rtol=1e-12)
 
 
 @shapes
-@pytest.mark.parametrize("counts", ["small", "mixed"])
-@pytest.mark.parametrize(("max_iter", "tol"), [(1, -1.0), (15, -1.0), (60, 1e-3)])
+@pytest.mark.parametrize(
+    ("counts", "max_iter", "tol"), [("mixed", 1, -1.0), ("small", 15, -1.0), ("small", 60, 1e-3)]
+)
 def test_ascent_is_that_of_the_reference(n_topics, n_atoms, counts, max_iter, tol):
     documents = Documents(n_topics, n_topics, n_atoms, counts)
     given = documents.started(), max_iter, tol

@@ -11,10 +11,10 @@ from tests.kernels.tools import for_each_seed
 from tests.reference import langevin as reference
 
 
-@pytest.mark.parametrize("m", [0, 1, 2, 7, 8, 33, 1000])
-@pytest.mark.parametrize("key", [0, 1, 2**63 + 5])
-def test_normals_are_those_of_the_reference(key, m):
-    assert_allclose(normals(key, m), reference.normals(key, m), rtol=0, atol=1e-13)
+@pytest.mark.parametrize("key", [0, 2**63 + 5])
+def test_normals_are_those_of_the_reference(key):
+    for m in (0, 1, 2, 7, 8, 33, 1000):
+        assert_allclose(normals(key, m), reference.normals(key, m), rtol=0, atol=1e-13)
 
 
 class Case:
@@ -37,8 +37,7 @@ class Case:
         kernel(first, last, *given)
 
 
-@pytest.mark.parametrize("n_parts", [1, 5, 40])
-@pytest.mark.parametrize("n_topics", [1, 2, 7, 33])
+@pytest.mark.parametrize(("n_topics", "n_parts"), [(1, 5), (2, 1), (7, 40), (33, 5)])
 def test_steps_are_those_of_the_reference(n_topics, n_parts):
     """In parts that may be treated in any grouping and order."""
     case, other, whole = (Case(n_topics, n_parts) for _ in range(3))

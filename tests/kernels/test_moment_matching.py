@@ -2,7 +2,6 @@
 
 from decimal import Context, Decimal, localcontext
 from itertools import product
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from sktopic._kernels.moments._matching import (
     list_tokens,
     permutation,
 )
+from sktopic.moment_matching._tokens import Tokens
 from tests.kernels.tools import golden, joined, random_corpus, random_topics
 from tests.reference import moment_matching as reference
 
@@ -46,16 +46,11 @@ class Posterior:
         self.spread = 1.0 - (self.store**2).sum(axis=0)
         self.marginal = np.zeros(2)
 
-    def filter(self, word, weight=None, document=None, begins=None, with_predictive=True):
+    def filter(self, word, weight=1.0, document=0, begins=False, with_predictive=True):
         """The probability of each token; tokens of weight one of a document that goes on, unless told."""
-        n = len(word)
-        predictive = np.empty(n if with_predictive else 0)
-        tokens = SimpleNamespace(
-            document=np.zeros(n, dtype=np.int32) if document is None else np.asarray(document, np.int32),
-            word=np.asarray(word, dtype=np.int32),
-            weight=np.ones(n) if weight is None else np.asarray(weight, dtype=float),
-            begins=np.zeros(n, dtype=np.uint8) if begins is None else np.asarray(begins, dtype=np.uint8),
-        )
+        given = (document, np.int32), (word, np.int32), (weight, np.float64), (begins, np.uint8)
+        tokens = Tokens(*(np.array(np.broadcast_to(x, len(word)), dtype) for x, dtype in given))
+        predictive = np.empty(len(word) if with_predictive else 0)
         documents = self.start, self.alpha, self.gamma, self.lag
         filter_tokens(self.model, self.match, tokens, self, *documents, self.marginal, predictive)
         return predictive
@@ -117,6 +112,10 @@ def update_exactly(posterior, w, c=1.0):
     return filter_exactly(posterior, [w], [c], [0], [False])
 
 
+def normalized(array):
+    return array / array.sum(axis=-1, keepdims=True)
+
+
 # Golden arrays
 
 
@@ -130,55 +129,33 @@ def pack(alpha):
     return np.concatenate([alpha[k][:, : k + 1] for k in range(len(alpha))], axis=1)
 
 
-def golden_start(name, match):
-    gamma = GOLDEN.get(f"{name}_gamma0", np.ones(1))
-    posterior = Posterior(GOLDEN_MODELS[name], match == "sum", [], gamma, GOLDEN[f"{name}_beta0"])
-    posterior.alpha = pack(GOLDEN[f"{name}_alpha0"]).copy()
-    return posterior
-
-
-def assert_golden(prefix, posterior, predictive, suffix=""):
-    found = {"alpha": posterior.alpha, "beta": posterior.beta}
-    if posterior.model != FIXED:
-        found["gamma"] = posterior.probabilities
-    if not suffix:
-        found["c"] = predictive
-    for what, array in found.items():
-        expected = GOLDEN[f"{prefix}_{what}{suffix}"]
-        expected = pack(expected) if what == "alpha" else expected
-        assert_allclose(array, expected, rtol=1e-8, atol=1e-15, err_msg=what)
-
-
 @pytest.mark.parametrize("match", ["one", "sum"])
 @pytest.mark.parametrize("name", GOLDEN_MODELS)
 def test_golden_posterior(name, match):
     """After the first tokens and after all, document by document and mixed."""
+    gamma, beta = GOLDEN.get(f"{name}_gamma0", np.ones(1)), GOLDEN[f"{name}_beta0"]
     for order, tokens, n, suffix in (
         ("doc", "tok", 1, "_after1"),
         ("doc", "tok", 50, "_after50"),
         ("doc", "tok", None, ""),
         ("mix", "mix", None, ""),
     ):
-        posterior = golden_start(name, match)
+        posterior = Posterior(GOLDEN_MODELS[name], match == "sum", [], gamma, beta)
+        posterior.alpha = pack(GOLDEN[f"{name}_alpha0"]).copy()
         predictive = posterior.filter(GOLDEN[f"{tokens}_word"][:n], document=GOLDEN[f"{tokens}_doc"][:n])
-        assert_golden(f"{name}_{match}_{order}", posterior, predictive, suffix)
-
-
-@pytest.mark.parametrize("prior", ["unif", "exp"])
-@pytest.mark.parametrize("name", ["ddm", "tdm"])
-def test_golden_posterior_from_the_start_of_the_paper(name, prior):
-    gamma = np.ones(6) if prior == "unif" else np.exp(-np.arange(6.0))
-    start = np.ones(size_of(GOLDEN_MODELS[name], 6))
-    given = start, gamma / gamma.sum(), np.full((6, 25), 0.2), 30
-    posterior = Posterior(GOLDEN_MODELS[name], FIRST, *given)
-    predictive = posterior.filter(GOLDEN["mix_word"], document=GOLDEN["mix_doc"])
-    assert_golden(f"{name}_start_{prior}", posterior, predictive)
+        found = {"alpha": posterior.alpha, "beta": posterior.beta}
+        found |= {"gamma": posterior.probabilities} if posterior.model != FIXED else {}
+        found |= {"c": predictive} if n is None else {}
+        for what, array in found.items():
+            expected = GOLDEN[f"{name}_{match}_{order}_{what}{suffix}"]
+            expected = pack(expected) if what == "alpha" else expected
+            assert_allclose(array, expected, rtol=1e-8, atol=1e-15, err_msg=what)
 
 
 @pytest.mark.parametrize("name", GOLDEN_MODELS)
 def test_golden_held_out_documents(name):
     model, beta = GOLDEN_MODELS[name], GOLDEN[f"{name}_one_mix_beta"]
-    rows = np.ascontiguousarray((beta / beta.sum(axis=1)[:, None]).T)
+    rows = np.ascontiguousarray(normalized(beta).T)
     gamma = np.ones(len(beta)) if model == FIXED else GOLDEN[f"{name}_one_mix_gamma"]
     start, word = np.ones(size_of(model, len(beta))), GOLDEN["held_word"].astype(np.int32)
     indptr, alpha = np.searchsorted(GOLDEN["held_doc"], np.arange(4)), np.empty((3, len(start)))
@@ -237,7 +214,7 @@ def test_updates_are_those_of_the_reference(n_topics, n_words, model, match):
         predictive = posterior.filter(*given, with_predictive=part.stop == n)
         if part.stop == n:
             assert_allclose(predictive, expected[part], rtol=1e-9)
-    assert_allclose(posterior.mean, beta / beta.sum(axis=1)[:, None], rtol=1e-9)
+    assert_allclose(posterior.mean, normalized(beta), rtol=1e-9)
     # The distribution over a single topic or word is the same whatever its parameter.
     if n_topics > 1:
         assert_allclose(posterior.alpha, alpha, rtol=1e-9, atol=1e-15)
@@ -275,10 +252,9 @@ def test_inference_is_that_of_the_reference(n_topics, model, match, dtype):
         assert_allclose(found, wanted, rtol=1e-9, atol=1e-15)
 
 
-@pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
 @pytest.mark.parametrize("shuffled", [False, True])
-def test_tokens_are_those_of_the_reference(shuffled, counts):
-    corpus = random_corpus(3, counts=counts)
+def test_tokens_are_those_of_the_reference(shuffled):
+    corpus = random_corpus(3, counts="mixed")
     keys = corpus.keys if shuffled else corpus.keys[:0]
     pieces = []
     for first, last in corpus.pieces:
@@ -290,13 +266,9 @@ def test_tokens_are_those_of_the_reference(shuffled, counts):
         assert_array_equal(array, of_reference)
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 1000])
-def test_permutation_is_that_of_the_reference(n):
-    assert_array_equal(permutation(12345, n), reference.permutation(12345, n))
-
-
-def normalized(array):
-    return array / array.sum(axis=-1, keepdims=True)
+def test_permutation_is_that_of_the_reference():
+    for n in (0, 1, 2, 1000):
+        assert_array_equal(permutation(12345, n), reference.permutation(12345, n))
 
 
 # Extremes
@@ -345,7 +317,7 @@ def test_update_loses_digits_only_where_a_sum_is_matched_at_a_corner(model):
     for i, (match, alpha, gamma, worst) in enumerate(cases):
         w, weight = i % 4, 1.0 if match == SUM else [1.0, 0.25, 40.0][i % 3]
         posterior = extreme_posterior(model, match, alpha, gamma, i)
-        alpha, gamma, beta, predictive = filter_exactly(posterior, [w], [weight], [0], [False])
+        alpha, gamma, beta, predictive = update_exactly(posterior, w, weight)
         assert_allclose(posterior.filter([w], [weight]), predictive, rtol=1e-13)
         assert_allclose(posterior.alpha, alpha, rtol=worst)
         assert_allclose(posterior.beta, beta, rtol=1e-12)
@@ -363,16 +335,13 @@ def test_sum_of_which_no_digits_are_left_is_a_positive_number(model):
 
 
 @for_first_and_sum
-@pytest.mark.parametrize("corner", [0, 1])
-@pytest.mark.parametrize("share", [1e-2, 1e-5, 1e-8])
-@pytest.mark.parametrize("total", [1e-3, 1.0, 1e6])
-def test_update_of_topics_loses_digits_only_at_a_corner(total, share, corner, match):
+@pytest.mark.parametrize("total", [1e-3, 1e6])
+def test_update_of_topics_loses_digits_only_at_a_corner(total, match):
     """The probability of the other words is one less that of the word, or one less all squares."""
-    rng = np.random.default_rng(0)
-    beta = rng.uniform(0.5, 1.5, (3, 4))
-    beta[:2] *= share
-    beta[:2, corner] = 1.0
-    for w in range(4):
+    for share, corner, w in product((1e-2, 1e-8), (0, 1), (0, 1, 2)):
+        beta = np.random.default_rng(0).uniform(0.5, 1.5, (3, 4))
+        beta[:2] *= share
+        beta[:2, corner] = 1.0
         posterior = Posterior(FIXED, match, [0.5, 1.0, 2.0], [1.0], total * normalized(beta))
         _, _, exact, _ = update_exactly(posterior, w)
         posterior.filter([w])
@@ -401,34 +370,31 @@ def test_word_that_comes_after_many_others_is_learned(model, match):
 
 
 @for_first_and_sum
-@pytest.mark.parametrize(
-    "weight", [[1e3], [1e10], [1e18], 100.0 ** np.arange(58)], ids=["1e3", "1e10", "1e18", "rising"]
-)
-def test_tokens_that_outweigh_all_before_leave_the_others_their_share(match, weight):
+def test_tokens_that_outweigh_all_before_leave_the_others_their_share(match):
     """Of rising weights each outweighs all before, until a word has a probability below 1e-114."""
-    beta, word = np.array([[0.5, 0.1, 2.0, 0.3]]), np.arange(len(weight)) % 3
-    posterior = Posterior(FIXED, match, [1.0], [1.0], beta)
-    posterior.filter(word, weight)
-    exact = beta[0] + np.bincount(word, weights=weight, minlength=4)
-    assert posterior.scale[0] > 1e-100
-    assert_allclose(posterior.mean[0], exact / exact.sum(), rtol=1e-9)
+    beta = np.array([[0.5, 0.1, 2.0, 0.3]])
+    for weight in ([1e3], [1e10], [1e18], 100.0 ** np.arange(58)):
+        word, posterior = np.arange(len(weight)) % 3, Posterior(FIXED, match, [1.0], [1.0], beta)
+        posterior.filter(word, weight)
+        exact = beta + np.bincount(word, weights=weight, minlength=4)
+        assert posterior.scale[0] > 1e-100
+        assert_allclose(posterior.mean, normalized(exact), rtol=1e-9)
 
 
-@pytest.mark.parametrize("weight", [0.1, 100.0])
 @for_each_match
 @for_each_model
-def test_long_documents_leave_a_sound_posterior(model, match, weight):
+def test_long_documents_leave_a_sound_posterior(model, match):
     """Also of a number of topics that has no probability and gets none."""
     rng = np.random.default_rng(0)
     topics, posterior = random_topics(rng, 30, 5, 0.1), random_posterior(rng, model, match, 10, 30)
     if model != FIXED:
         posterior.gamma[[1, 3]] = 0.0
         posterior.gamma /= posterior.gamma.sum()
-    for _ in range(40):
+    for weight in [0.1, 100.0] * 20:
         word = rng.choice(30, 200, p=topics @ rng.dirichlet(np.full(5, 0.1)))
-        posterior.filter(word, np.full(200, weight), begins=np.arange(200) == 0)
+        posterior.filter(word, weight, begins=np.arange(200) == 0)
     assert_sound(posterior)
-    assert posterior.sums.min() > 1 or (match == SECOND and weight < 100)
+    assert posterior.sums.min() > 1
     if model != FIXED:
         assert_array_equal(posterior.probabilities[[1, 3]], 0.0)
     if match == SUM:

@@ -28,19 +28,13 @@ def maximise(corpus, start, choices, p, rows=None, **settings):
 def test_golden_vertices_exactly_and_theta(draws, suffix, case):
     """One of the cases in which the prior is drawn first starts with a tie of all topics."""
     words = np.flatnonzero(GOLDEN["doc"])
+    rows, counts = GOLDEN["beta"][:, words].T, GOLDEN["doc"][words].astype(np.float64)
+    document = np.array([0, len(words)]), np.arange(len(words), dtype=np.int32), counts
+    prior, choices = np.full(6, GOLDEN["alpha"][case]), GOLDEN[draws][case].astype(np.uint8)
 
     def theta(n_iter, dtype=np.float64):
-        found, _ = maximise_documents(
-            np.array([0, len(words)]),
-            np.arange(len(words), dtype=np.int32),
-            GOLDEN["doc"][words].astype(np.float64),
-            np.ascontiguousarray(GOLDEN["beta"][:, words].T, dtype=dtype),
-            np.full(6, GOLDEN["alpha"][case]),
-            GOLDEN["theta1"][None].copy(),
-            GOLDEN[draws][case, :n_iter].astype(np.uint8)[None],
-            float(GOLDEN["p"][case]),
-        )
-        return found[0]
+        given = np.ascontiguousarray(rows, dtype=dtype), prior, GOLDEN["theta1"][None].copy()
+        return maximise_documents(*document, *given, choices[None, :n_iter], float(GOLDEN["p"][case]))[0][0]
 
     trace = np.array([theta(t) for t in range(1, 51)])
     # What was added to (t + 1) theta_t in each iteration
@@ -48,14 +42,14 @@ def test_golden_vertices_exactly_and_theta(draws, suffix, case):
     assert_array_equal(np.diff(numerators, axis=0).argmax(axis=1), GOLDEN[f"vertices{suffix}"][case])
     for last in (trace[-1], theta(50, np.float32)):
         assert_allclose(last, GOLDEN[f"theta_T{suffix}"][case], rtol=0, atol=1e-12)
-    if not suffix:
-        assert_allclose(trace, GOLDEN["theta_trace"][case], rtol=0, atol=1e-12)
 
 
 @for_both_precisions
-@pytest.mark.parametrize(("alpha", "p"), [(0.01, 0.5), (0.5, 0.1), (1.0, 0.5), (2.0, 0.9)])
-@pytest.mark.parametrize("n_topics", [1, 2, 16, 17, 120])
-def test_vertices_are_those_of_the_whole_gradient(n_topics, p, alpha, dtype):
+@pytest.mark.parametrize(
+    ("n_topics", "alpha", "p"),
+    [(1, 0.5, 0.1), (2, 0.01, 0.5), (16, 1.0, 0.5), (17, 2.0, 0.9), (120, 0.01, 0.5), (120, 2.0, 0.9)],
+)
+def test_vertices_are_those_of_the_whole_gradient(n_topics, alpha, p, dtype):
     """Though most of the gradient is not computed."""
     prior = alpha * np.linspace(1.0, 1.2, n_topics)
     corpus = random_corpus(n_topics, 6, 60, n_topics, n_cells=40, counts="small", dtype=dtype, prior=prior)
@@ -72,7 +66,7 @@ def test_vertices_are_those_of_the_whole_gradient(n_topics, p, alpha, dtype):
         assert_allclose(share[cells], corpus.cell_count[cells] / (words @ expected), rtol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_topics_that_are_left_out_change_nothing(seed):
     """Bit for bit, with topics that are nearly or exactly alike among others, and weights of all sizes."""
     rng = np.random.default_rng(seed)

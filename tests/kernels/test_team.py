@@ -15,8 +15,8 @@ from sktopic._kernels.threads import _team
 from sktopic._kernels.threads._interrupt import Stopped
 from sktopic._kernels.threads._team import Team
 from tests.conftest import press_ctrl_c
-from tests.kernels.tools import for_teams
 
+for_teams = pytest.mark.parametrize("n_helpers", [1, 3])
 # Signals, the main thread, the number of threads and processor time are of the whole process.
 alone = pytest.mark.thread_unsafe(reason="looks at the whole process")
 
@@ -29,15 +29,15 @@ def assert_interrupted(run, seconds):
     """Ctrl-C ends a run that takes longer than these seconds."""
 
     def interrupt_later():
-        wait_for(lambda: begun)
+        begun.wait(10)
         time.sleep(seconds)
         press_ctrl_c()
 
     def run_on_time():
-        begun.append(1)  # what starts or wakes a thread takes longer, and may be cut in two
+        begun.set()  # what starts or wakes a thread takes longer, and may be cut in two
         run()
 
-    begun, thread = [], threading.Thread(target=interrupt_later)
+    begun, thread = threading.Event(), threading.Thread(target=interrupt_later)
     thread.start()
     with pytest.raises(KeyboardInterrupt):
         run_on_time()

@@ -9,7 +9,7 @@ from sktopic._kernels.topics._gathering import BLOCK_SIZE, gather_geometric, gat
 from tests.kernels.tools import ALONE, ROUNDING, assert_teams_agree, for_both_precisions
 from tests.reference import topics as reference
 
-SHAPES = pytest.mark.parametrize("n_topics", [1, 3, 15, 16, 17, 32, 333])
+SHAPES = pytest.mark.parametrize("n_topics", [1, 15, 16, 17, 333])
 
 
 def fill(kernel, store, words, *given, dtype, team=ALONE):
@@ -65,29 +65,27 @@ def test_impossible_word_says_nothing_about_topics(dtype):
 
 
 @for_both_precisions
-@pytest.mark.parametrize("size", [1e-20, 1e-31, 1e-38, 1e-45, 1e-200, 5e-324])
 @pytest.mark.parametrize("where", ["store", "scale", "offset"])
-def test_tiny_rows_keep_their_proportions(size, where, dtype):
-    shape = np.array([1.0, 0.25, 0.0, 0.5] + [0.0] * 14)
-    prior, store, scale, offset = np.linspace(0.05, 1.0, 18), np.zeros((1, 18)), np.ones(18), np.zeros(18)
-    if where == "offset":
-        offset = shape * size
-    else:
-        store[0] = shape
-        (store if where == "store" else scale)[:] *= size
-    rows, cumulative, log_norm = fill(gather_topics, store, [0], scale, offset, prior, dtype=dtype)
-    check_invariants(rows, cumulative, prior, dtype)
-    if size > 1e-300:  # below, the input itself has lost its digits
-        assert_allclose(rows[0], shape / (shape @ prior), rtol=ROUNDING[dtype])
-        assert_allclose(np.exp(log_norm), size * (shape @ prior), rtol=ROUNDING[dtype])
+def test_tiny_rows_keep_their_proportions(where, dtype):
+    shape, prior = np.array([1.0, 0.25, 0.0, 0.5] + [0.0] * 14), np.linspace(0.05, 1.0, 18)
+    for size in (1e-20, 1e-31, 1e-38, 1e-45, 1e-200, 5e-324):
+        sizes = {"store": 1.0, "scale": 1.0, where: size}
+        store, scale, offset = shape[None] * sizes["store"], np.full(18, sizes["scale"]), np.zeros(18)
+        if where == "offset":
+            store, offset = 0.0 * store, shape * size
+        rows, cumulative, log_norm = fill(gather_topics, store, [0], scale, offset, prior, dtype=dtype)
+        check_invariants(rows, cumulative, prior, dtype)
+        if size > 1e-300:  # below, the input itself has lost its digits
+            assert_allclose(rows[0], shape / (shape @ prior), rtol=ROUNDING[dtype])
+            assert_allclose(np.exp(log_norm), size * (shape @ prior), rtol=ROUNDING[dtype])
 
 
 @for_both_precisions
-@pytest.mark.parametrize("prior", [1e-6, 1e-3, 0.1, 1.0, 1e4, 1e9])
-def test_entries_and_priors_may_be_far_apart(prior, dtype):
+def test_entries_and_priors_may_be_far_apart(dtype):
     far = np.array([[1.0, 1e-40, 1e-300, 1e-10], [1e-40, 1e-42, 1e-80, 0.0]])
-    check(dtype, far, np.full(4, prior), atol=1e-37 / prior)
-    check(dtype, np.array([[0.7, 0.2, 0.1], [1e-35, 0.0, 1e-36]]), np.array([prior, 1.0, 1e-6]))
+    for prior in (1e-6, 1e-3, 0.1, 1.0, 1e4, 1e9):
+        check(dtype, far, np.full(4, prior), atol=1e-37 / prior)
+        check(dtype, np.array([[0.7, 0.2, 0.1], [1e-35, 0.0, 1e-36]]), np.array([prior, 1.0, 1e-6]))
 
 
 # Geometric means
@@ -124,8 +122,6 @@ def test_geometric_rows_are_those_of_the_reference(n_topics, dtype):
     scale, offset = rng.gamma(2.0, 10.0, n_topics), rng.gamma(1.0, 0.1, n_topics) + 0.02
     norm = psi((store * scale + offset).sum(axis=0))
     check_geometric(store, rng.integers(0, 40, 60), scale, offset, norm, prior, dtype)
-    rows, *_ = fill(gather_geometric, store, [], scale, offset, norm, prior, dtype=dtype)
-    assert rows.shape == (0, n_topics)
 
 
 @for_both_precisions

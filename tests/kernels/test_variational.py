@@ -33,10 +33,11 @@ def run(corpus, max_iter, tol, gamma=None):
 
 
 @for_both_precisions
-@pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
-@pytest.mark.parametrize("n_topics", [1, 8, 9, 40])
-@pytest.mark.parametrize("max_iter", [1, 20])
-def test_iterations_are_those_of_the_reference(max_iter, n_topics, counts, dtype):
+@pytest.mark.parametrize(
+    ("n_topics", "counts", "max_iter"),
+    [(1, "unit", 20), (8, "small", 20), (9, "mixed", 1), (9, "unit", 20), (40, "mixed", 20)],
+)
+def test_iterations_are_those_of_the_reference(n_topics, counts, max_iter, dtype):
     """Also with rows of any scale."""
     corpus = random_corpus(n_topics, n_topics=n_topics, counts=counts, dtype=dtype)
     corpus.rows = (corpus.rows * (2.0 ** (np.arange(30) % 9))[:, None]).astype(dtype)
@@ -47,12 +48,10 @@ def test_iterations_are_those_of_the_reference(max_iter, n_topics, counts, dtype
     tolerance = TOLERANCE[dtype]
     lengths = corpus.lengths[:, None] + 1
     assert_allclose(gamma, expected_gamma, rtol=tolerance)
-    assert np.all(np.abs(gamma - expected_gamma) <= tolerance * lengths)
     assert np.all(np.abs(expected - expected_counts) <= tolerance * lengths[corpus.cell_document])
     assert np.all(np.abs(changes - expected_changes) <= tolerance * lengths[:, 0])
     assert_allclose(expected.sum(axis=1), corpus.cell_count, rtol=2e-6)
-    empty = np.diff(corpus.indptr) == 0
-    assert_array_equal(gamma[empty], np.tile(corpus.prior, (empty.sum(), 1)))
+    assert_array_equal(gamma[1], corpus.prior)  # without words
 
 
 def test_iteration_stops_below_the_tolerance_and_not_before():
@@ -65,14 +64,14 @@ def test_iteration_stops_below_the_tolerance_and_not_before():
         assert changes[d] == runs[n][2][d]
 
 
-@pytest.mark.parametrize("count", [10.0, 0.1, 0.05, 0.01, 0.001])
 @for_both_precisions
-def test_words_of_one_topic_each_go_there_however_little_they_count(count, dtype):
+def test_words_of_one_topic_each_go_there_however_little_they_count(dtype):
     """exp psi(gamma) of the lesser topic leaves the range of the precision as its count falls."""
-    cells = np.array([0, 2]), np.array([0, 1], np.int32), np.array([count, 10.0])
-    gamma, expected, _ = run(Corpus(*cells, np.eye(2), np.full(2, 1e-3), dtype), 50, 1e-6)
-    assert_allclose(gamma, [[count + 1e-3, 10.001]], rtol=1e-5)
-    assert_allclose(expected, [[count, 0.0], [0.0, 10.0]], rtol=1e-5)
+    for count in (10.0, 0.1, 0.05, 0.01, 0.001):
+        cells = np.array([0, 2]), np.array([0, 1], np.int32), np.array([count, 10.0])
+        gamma, expected, _ = run(Corpus(*cells, np.eye(2), np.full(2, 1e-3), dtype), 50, 1e-6)
+        assert_allclose(gamma, [[count + 1e-3, 10.001]], rtol=1e-5)
+        assert_allclose(expected, [[count, 0.0], [0.0, 10.0]], rtol=1e-5)
 
 
 def expectations(gamma, dtype=np.float64):

@@ -22,7 +22,6 @@ N_SEEDS = int(os.environ.get("SKTOPIC_TEST_SEEDS", "1"))
 # No thread but the calling one.
 ALONE = Team()
 
-for_teams = pytest.mark.parametrize("n_helpers", [1, 3])
 for_each_seed = pytest.mark.parametrize("seed", range(N_SEEDS))
 for_both_precisions = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
 
@@ -114,6 +113,13 @@ def joined(pieces):
 
 def random_topics(rng, n_words, n_topics, concentration=0.3):
     return np.ascontiguousarray(rng.dirichlet(np.full(n_words, concentration), n_topics).T)
+
+
+def with_zeros(rng, topics):
+    """The same in which most words are impossible in most topics, but for one topic."""
+    topics = topics * (rng.random(topics.shape) < 0.3)
+    topics[:, topics.shape[1] // 2] += 0.01
+    return topics
 
 
 def random_corpus(

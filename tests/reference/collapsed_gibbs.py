@@ -101,15 +101,6 @@ def sweep_words(cells, counts, alone, totals, prior, topic_word_prior, lists, z,
         counts[:] = present
 
 
-def transfer_counts(word_indptr, words, cell_count, before, z, counts):
-    """Change counts in place by the tokens that are elsewhere than before, -1 being nowhere."""
-    for token, (w, _, weight) in enumerate(tokens_of(word_indptr, words, cell_count)):
-        if before[token] >= 0:
-            counts[w, before[token]] -= weight
-        if z[token] >= 0:
-            counts[w, z[token]] += weight
-
-
 def list_topics(word_indptr, words, cell_document, cell_count, n_documents, n_topics, z):
     """The list of each document, from the assignments of all tokens."""
     lists = [TopicList(n_topics) for _ in range(n_documents)]

@@ -82,35 +82,16 @@ def fill_gap(order, k):
         order[order.index(k)] = last
 
 
-def copy_rows(x_indptr, x_indices, x_data, rows, n_features, largest_count):
-    """Rows of a CSR matrix: bounds, words and counts, and whether these are in order; None if not valid."""
-    indptr, words, counts, in_order = [0], [], [], True
-    for row in rows:
-        start, end = int(x_indptr[row]), int(x_indptr[row + 1])
-        if not 0 <= start <= end <= min(len(x_indices), len(x_data)):
-            return None
-        word, count = x_indices[start:end].tolist(), x_data[start:end].astype(np.float64).tolist()
-        in_order = in_order and word == sorted(set(word)) and 0 not in count
-        words, counts = words + word, counts + count
-        indptr.append(len(words))
-    if not all(0 <= w < n_features for w in words) or not all(0 <= c <= largest_count for c in counts):
-        return None
-    indptr = np.array(indptr, dtype=np.int64)
-    return indptr, np.array(words, dtype=np.int32), np.array(counts, dtype=np.float64), in_order
-
-
-def number_words(indptr, cell_word, cell_count, local_word):
-    """Words numbered as they first appear, in place, and what follows. local_word is not used."""
-    number, clump_indptr, lengths = {}, [0], []
-    for d in range(len(indptr) - 1):
-        counts = cell_count[indptr[d] : indptr[d + 1]]
-        lengths.append(counts.sum())
-        clump_indptr.append(clump_indptr[-1] + sum(len(clump_weights(c)) for c in counts))
-    cell_word[:] = [number.setdefault(int(w), len(number)) for w in cell_word]
+def number_words(indptr, cell_word, cell_count):
+    """The words of cells numbered as they first appear, and what the kernel returns."""
+    first = {}
+    number = np.array([first.setdefault(word, len(first)) for word in cell_word.tolist()], dtype=np.int32)
+    n_clumps = np.cumsum([0, *(len(clump_weights(count)) for count in cell_count)])
     return (
-        np.array(clump_indptr, dtype=np.int64),
-        np.array(list(number), dtype=np.int32),
-        np.concatenate([[0], np.cumsum(np.bincount(cell_word, minlength=len(number)))]).astype(np.int64),
-        np.argsort(cell_word, kind="stable"),
-        np.array(lengths, dtype=np.float64),
+        number,
+        n_clumps[indptr],
+        np.array(list(first), dtype=np.int32),
+        np.concatenate([[0], np.cumsum(np.bincount(number, minlength=len(first)))]).astype(np.int64),
+        np.argsort(number, kind="stable"),
+        np.array([cell_count[list(cells_of(indptr, d))].sum() for d in range(len(indptr) - 1)]),
     )

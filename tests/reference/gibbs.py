@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from scipy.special import psi
 
-from tests.reference.documents import Assignments, cells_of, clumps_of
+from tests.reference.documents import Assignments, clumps_of
 from tests.reference.rng import Stream
 
 
@@ -136,18 +136,15 @@ def draw_word_topics(documents, rows, prior, keys):
     return np.array(z)
 
 
-def dense(corpus, column_indptr, column_topic, values, fixed, log_theta=()):
+def dense(corpus, column_indptr, column_topic, values, fixed=0.0, log_theta=()):
     """What the kernel returns, as expected (n_cells, n_topics) and log_theta (n_documents, n_topics)."""
+    width, document = np.diff(column_indptr), corpus.cell_document
+    cell = np.repeat(np.arange(len(document)), width[document])
+    place = np.concatenate([np.arange(width[d]) for d in document])
     rows = corpus.rows[corpus.cell_word].astype(np.float64)
-    expected = fixed[:, None] * corpus.prior * rows
+    expected = np.reshape(fixed, (-1, 1)) * corpus.prior * rows
+    expected[cell, column_topic[column_indptr[document[cell]] + place]] += values
     sums = np.zeros((corpus.n_documents, len(corpus.prior)))
-    value = 0
-    for d, slots in enumerate(map(slice, column_indptr, column_indptr[1:])):
-        topics = column_topic[slots]
-        for cell in cells_of(corpus.indptr, d):
-            expected[cell, topics] += values[value : value + len(topics)]
-            value += len(topics)
-        if len(log_theta):
-            sums[d, topics] = log_theta[slots]
-    assert value == len(values)
+    if len(log_theta):
+        sums[np.repeat(np.arange(len(width)), width), column_topic] = log_theta
     return expected, sums
