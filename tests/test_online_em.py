@@ -112,18 +112,6 @@ def test_sums_of_many_sweeps_lose_no_counts(estimator):
     assert_allclose(model.topic_word_counts_.sum(), 63.7, rtol=1e-6)
 
 
-@pytest.mark.parametrize("variant", BOOSTED, ids=str)
-def test_one_topic_is_the_smoothed_unigram_model(variant):
-    """One step of size one over everything, and equally steps 1/t over equal batches; of any number of
-    topics, the counts are those of the corpus."""
-    settings = {"topic_word_prior": 0.5, "learning_offset": 0.0, "max_iter": 1, **variant}
-    batches = {"batch_size": 10, "learning_decay": 1.0, **settings}
-    for model in (make_model(1, batch_size=40, **settings), make_model(1, **batches)):
-        assert_allclose(model.fit(SMALL).components_, smoothed(SMALL.sum(axis=0)[None], 0.5), rtol=1e-6)
-    counts = make_model(3, **batches).fit(SMALL).topic_word_counts_
-    assert_allclose(counts.sum(axis=0), SMALL.sum(axis=0), rtol=1e-6, atol=1e-9)
-
-
 def test_total_samples_is_the_corpus_of_fit_or_the_documents_seen_by_partial_fit():
     whole, stream = make_model(total_samples=None).fit(SMALL), make_model(total_samples=None)
     seen = [stream.partial_fit(SMALL[rows]).total_samples_ for rows in (slice(10), slice(10, 35))]

@@ -69,6 +69,9 @@ def test_integer_weights_are_repeated_documents(estimator):
     given = X, None, TIMES
     assert weighted.score(*given) == pytest.approx(repeated.score(REPEATED), rel=1e-7)
     assert weighted.perplexity(*given) == pytest.approx(math.exp(-weighted.score(*given)), rel=1e-15)
+    weighted.partial_fit(X, sample_weight=TIMES), repeated.partial_fit(REPEATED)
+    assert weighted.total_samples_ == repeated.total_samples_
+    assert_allclose(weighted.components_, repeated.components_, rtol=1e-5)
 
 
 @pytest.mark.parametrize("method", [OnlineVariationalLDA(doc_topic_prior="auto"), OnlineCVB0LDA()], ids=repr)
@@ -135,19 +138,6 @@ def test_documents_of_weight_zero_are_not_there_and_weights_of_one_change_no_bit
     assert_same_state(state(model), state(other.partial_fit(X[SOME])))
     assert model.score(X, sample_weight=1.0 * SOME) == other.score(X[SOME])
     assert_same_state(state(model.fit(X, sample_weight=1)), state(other.fit(X)))
-
-
-def test_a_stream_of_weighted_batches_is_one_pass_over_them():
-    params = {"batch_size": 10, "shuffle": False, "max_iter": 1, "total_samples": 50.0}
-    whole = new(OnlineEMLDA(doc_topic_prior="auto"), **params).fit(X[SOME], sample_weight=WEIGHTS[SOME])
-    parts = new(OnlineEMLDA(doc_topic_prior="auto"), **params)
-    for first in range(0, SOME.sum(), 10):
-        rows = slice(first, first + 10)
-        parts.partial_fit(X[SOME][rows], sample_weight=WEIGHTS[SOME][rows])
-    assert_array_equal(parts.components_, whole.components_)
-    assert_array_equal(parts.doc_topic_prior_, whole.doc_topic_prior_)
-    parts.set_params(total_samples=None).partial_fit(X, sample_weight=WEIGHTS)
-    assert parts.total_samples_ == pytest.approx(2 * WEIGHTS.sum(), rel=1e-12)
 
 
 def test_early_stopping_weighs_the_documents_that_are_held_out():
