@@ -15,10 +15,11 @@ from sktopic._inference._completion import hide
 from sktopic.datasets import make_lda_documents
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 
-from .conftest import assert_same_state, state
+from .conftest import assert_raises, assert_same_state, state
 from .kernels.tools import golden
 from .lda_models import Recorder
 from .reference import moment_matching as reference
+from .registry import having
 from .test_interrupt import interrupted
 
 ESTIMATORS = [MomentMatchingLDA, DegenerateDirichletLDA, TriangularDirichletLDA]
@@ -393,31 +394,25 @@ def test_prior_is_learned_group_by_group_by_its_formula(estimator, order, kind):
     assert_array_equal(model.doc_topic_prior_, model._state.doc_topic_prior[:k])
 
 
-def test_a_group_of_documents_without_words_teaches_nothing_of_the_prior():
-    model = make_model(TriangularDirichletLDA, doc_topic_prior="auto", shuffle="document").partial_fit(X[:64])
-    prior, moments = model._state.doc_topic_prior.copy(), model._state.moments
-    model.partial_fit(0 * X[:64])
-    assert_array_equal(model._state.doc_topic_prior, prior)
-    assert_array_equal(model._state.moments.averages, moments.averages)
-
-
 @every_estimator
 def test_priors_may_be_set_between_calls_or_not(estimator):
     """From then on it is that; learning, should it be asked for, starts from what is there."""
-    model = make_model(estimator, doc_topic_prior="auto", shuffle="document").partial_fit(X[:70])
+    model = make_model(estimator, doc_topic_prior="auto", shuffle="document").partial_fit(X[:64])
+    learned = model._state.doc_topic_prior, model._state.moments.averages
+    model.partial_fit(0 * X[:64])  # documents without words teach nothing
+    assert_array_equal(model._state.doc_topic_prior, learned[0])
+    assert_array_equal(model._state.moments.averages, learned[1])
     model.set_params(doc_topic_prior=PRIOR).partial_fit(X[70:100])
     assert_array_equal(model.doc_topic_prior_, PRIOR[: model.n_components_])
     model.set_params(doc_topic_prior="auto").partial_fit(X[:20])
     assert_array_equal(model.doc_topic_prior_, PRIOR[: model.n_components_])
     before = state(model)
-    with pytest.raises(ValueError, match=r"topic_word_prior=0\.5 differs"):
-        model.set_params(topic_word_prior=0.5).partial_fit(X)
-    model.set_params(topic_word_prior=None)
-    if estimator is not MomentMatchingLDA:
-        known = model.n_components_prior
-        with pytest.raises(ValueError, match="n_components_prior='exponential' differs"):
-            model.set_params(n_components_prior="exponential").partial_fit(X)
-        model.set_params(n_components_prior=known)
+    for name, value in having(model, topic_word_prior=0.5, n_components_prior="exponential").items():
+        known = getattr(model, name)
+        assert_raises(
+            ValueError, f"{name}={value!r} differs", model.set_params(**{name: value}).partial_fit, X
+        )
+        model.set_params(**{name: known})
     assert_same_state(state(model), before)
 
 

@@ -90,26 +90,19 @@ def test_rows_of_words_are_those_of_the_whole_matrix():
     prior, words = rng.gamma(1.0, size=K) + 0.1, np.array([3, 3, 0, V - 1, 7, 11], dtype=np.int32)
     posterior = 7.0 * store + MATRIX.T
     phi = posterior / posterior.sum(axis=0)
-    ones, zeros = np.ones(K), np.zeros(K)
+    ones, zeros, log_totals = np.ones(K), np.zeros(K), digamma(posterior.sum(axis=0))
     means, geometric = (read(statistics, 7.0, base, entries) for read in (probabilities, geometric_topics))
     assert_allclose(means.rows(words), phi[words], rtol=1e-13)
     assert_allclose(means.components(), phi.T, rtol=1e-13)
     with Workers(1) as workers:
         for topics, expected in (
             (means, reference.gather_topics(phi, words, ones, zeros, prior)),
-            (
-                geometric,
-                reference.gather_geometric(
-                    posterior, words, ones, zeros, digamma(posterior.sum(axis=0)), prior
-                ),
-            ),
+            (geometric, reference.gather_geometric(posterior, words, ones, zeros, log_totals, prior)),
         ):
             gathered = topics.gather(words, prior, workers, np.float64)
             for array, other in zip((gathered.rows, gathered.cumulative, gathered.log_norm), expected):
                 assert_allclose(array, other, rtol=1e-9, atol=1e-30)
-            for columns, parameters in ((np.array([V], dtype=np.int32), prior), (words, prior[1:])):
-                with pytest.raises(ValueError, match=rf"topics of shape \({V}, {K}\) do not fit"):
-                    topics.gather(columns, parameters, workers)
+            assert_raises(ValueError, "do not fit the prior", topics.gather, words, prior[1:], workers)
 
 
 def test_bound_is_that_of_the_whole_matrix():
