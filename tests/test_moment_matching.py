@@ -350,45 +350,36 @@ def learn_by_hand(averages, alpha, n_groups, kind):
 def test_prior_is_learned_group_by_group_by_its_formula(estimator, order, kind):
     """From the documents of each full group: as they were filtered, or, if mixed, inferred again.
 
-    Of mixed documents, those without words do not count: here the second group has 60 + 8 documents. All
-    words of a document are the same, so that their order does not matter.
+    Documents without words do not count: of mixed documents, the second group has 60 + 8. All words of these
+    are the same, so that their order does not matter.
     """
     rng, k = np.random.default_rng(0), 5 if estimator is MomentMatchingLDA else 3
-    words = rng.integers(0, 16, 136)
-    counts = np.eye(16)[words] * rng.integers(1, 3, (136, 1))
-    counts[[70, 71, 90, 120]] = 0.0
+    counts = np.eye(16)[rng.integers(0, 16, 136)] * rng.integers(1, 3, (136, 1))
     if order is None:
         counts += np.eye(16)[rng.integers(0, 16, 136)]
+    counts[[70, 71, 90, 120]] = 0.0
     counts = canonical_counts(sp.csr_array(counts))
     settings = {"shuffle": order, **sure_of(k, estimator)}
-    model = make_model(estimator, **settings, doc_topic_prior=kind)
-    start = np.full(5, 5**-0.55)
-    averages = np.append(np.full(k, 1 / k), (start[0] + 1) / (k * start[0] + 1))
-    kind_of_twin, _ = twin_model(estimator, start)
-    prior = start
-    if order == "corpus":
-        topics = model.fit(counts).components_.T
-        for n_groups, rows in enumerate((slice(64), slice(64, 136))):
-            given = []
-            for first in range(rows.start or 0, rows.stop, 64):
-                some = counts[first : min(first + 64, rows.stop)]
-                some = some[some.sum(axis=1) > 0]
-                given.append(
-                    infer_by_twin(reference.FIXED, reference.SUM, some, topics, np.ones(1), prior[:k])[0]
-                )
-            averages, learned = learn_by_hand(averages, np.vstack(given), n_groups, kind)
-            prior = np.append(learned, np.full(5 - k, learned.mean()))
-    else:
-        zeros = make_model(estimator, **settings).fit(0 * X)
-        gamma, beta = number_posterior(zeros), all_topics(zeros) * zeros._state.topics.sums[:, None]
-        for n_groups, rows in enumerate((slice(64), slice(64, 128))):
-            tokens, (_, alpha) = tokens_in_order(counts[rows]), twin_model(estimator, prior)
-            given = kind_of_twin, reference.SUM, *tokens, alpha, np.tile(alpha, (64, 1)), gamma, beta
-            found, gamma, beta, _ = reference.filter_tokens(*given)
-            found = [reference.unpack(kind_of_twin, row, 5)[k - 1 if k < 5 else 0, :k] for row in found]
-            averages, learned = learn_by_hand(averages, np.array(found), n_groups, kind)
-            prior = np.append(learned, np.full(5 - k, learned.mean()))
-        model.fit(counts)
+    model = make_model(estimator, **settings, doc_topic_prior=kind).fit(counts)
+    topics, before = model.components_.T, make_model(estimator, **settings).fit(0 * X)
+    gamma, beta = number_posterior(before), all_topics(before) * before._state.topics.sums[:, None]
+    prior = np.full(5, 5**-0.55)
+    averages = np.append(np.full(k, 1 / k), (prior[0] + 1) / (k * prior[0] + 1))
+    for n_groups, rows in enumerate((slice(64), slice(64, 136 if order == "corpus" else 128))):
+        group = counts[rows][counts[rows].sum(axis=1) > 0]
+        if order == "corpus":
+            given = group, topics, np.ones(1), prior[:k]
+            learned_from, _ = infer_by_twin(reference.FIXED, reference.SUM, *given)
+        else:
+            twin, alpha = twin_model(estimator, prior)
+            given = np.tile(alpha, (group.shape[0], 1)), gamma, beta
+            found, gamma, beta, _ = reference.filter_tokens(
+                twin, reference.SUM, *tokens_in_order(group), alpha, *given
+            )
+            rows_of_k = [reference.unpack(twin, row, 5)[k - 1 if k < 5 else 0] for row in found]
+            learned_from = np.array(rows_of_k)[:, :k]
+        averages, learned = learn_by_hand(averages, learned_from, n_groups, kind)
+        prior = np.append(learned, np.full(5 - k, learned.mean()))
     assert model.n_components_ == k
     assert_allclose(model._state.doc_topic_prior, prior, rtol=1e-5)
     assert_array_equal(model.doc_topic_prior_, model._state.doc_topic_prior[:k])
