@@ -101,9 +101,11 @@ def test_sampled_topics_of_words_have_the_exact_mean():
         topics = TopicProbabilities.from_components(phi.T).gather(batch.words, prior, workers)
         keys = np.arange(4000, dtype=np.uint64)
         inferred = GibbsInference(9, 1).by_cell(batch, topics, prior, keys, workers)
+        (drawn,) = GibbsInference(9, 1).posteriors(batch, topics, prior, keys, 1, workers)
     weights = np.array([normalized(inferred.topic_weights(d)) for d in range(4000)])
     expected = Enumeration(TINY_TOKENS, *TINY[3]).expected_counts()
     assert_within(weights, expected[[0, 3, 4]], 4)  # the first word is that of three tokens
+    assert_within(drawn, prior + expected.sum(axis=0), 4)
 
 
 @pytest.mark.slow

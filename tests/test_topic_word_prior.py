@@ -22,6 +22,7 @@ from sktopic.seeding import seed_prior
 
 from .conftest import assert_raises
 from .reference import topics as reference
+from .reference.variational import mean_field
 from .registry import CLASSES, STEPS, allows
 from .test_saving import content_of, saved_and_loaded, write
 
@@ -103,6 +104,15 @@ def test_rows_of_words_are_those_of_the_whole_matrix():
             for array, other in zip((gathered.rows, gathered.cumulative, gathered.log_norm), expected):
                 assert_allclose(array, other, rtol=1e-9, atol=1e-30)
             assert_raises(ValueError, "do not fit the prior", topics.gather, words, prior[1:], workers)
+
+
+def test_documents_are_read_with_the_matrix_in_training():
+    """One step of size one, from the topics of the start."""
+    settings = {"learning_decay": 0.0, "max_doc_update_iter": 50, "mean_change_tol": 0.0, "total_samples": 60}
+    model = OnlineEMLDA(inference="variational", doc_topic_prior=0.3, topic_word_prior=MATRIX, batch_size=60)
+    topics = model.set_params(**settings, **QUICK).partial_fit(0 * X[:1]).components_
+    expected = mean_field(X.toarray(), topics, 0.3, 50, 0.0)[1]
+    assert_allclose(model.partial_fit(X).topic_word_counts_, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_bound_is_that_of_the_whole_matrix():
