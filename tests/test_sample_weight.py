@@ -105,7 +105,7 @@ def statistics(model, key):
 
 @pytest.mark.law
 # The births of max_births=3 have too heavy tails for so few updates.
-@each(variants(lambda estimator: draws(estimator) and not getattr(estimator, "max_births", None)))
+@each(each for each in WEIGHTED if draws(each) and not getattr(each, "max_births", None))
 def test_copies_that_draw_alike_leave_expected_statistics_what_they_are(estimator, request):
     """Within four standard errors, given topics from an earlier batch: only the variance of a batch grows."""
     model = new(estimator, batch_size=1000, max_iter=2).fit(REPEATED)
