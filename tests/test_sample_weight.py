@@ -41,8 +41,11 @@ def draws(estimator):
     return sampled and not params.get("boost")
 
 
-# One of each kind of inference, and each variant, which is slow
-WEIGHTED = [each for each in variants(takes_weights) if "=" in repr(each) or each in STEPS]
+# One of each kind of inference, the one whose steps are no averages, and all other settings
+WEIGHTED = [
+    *filter(takes_weights, STEPS),
+    *variants(lambda each: takes_weights(each) and ("=" in repr(each) or hasattr(each, "learning_rate"))),
+]
 
 CORPUS = make_lda_documents(40, n_features=30, n_components=4, mean_length=20, random_state=0).data
 X = sp.csr_array(sp.vstack([CORPUS, sp.csr_matrix((1, 30))]), dtype=np.float64)  # the last is empty
