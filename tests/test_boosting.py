@@ -8,13 +8,11 @@ from scipy.special import digamma
 from sklearn.base import clone
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
-from sktopic._inference import GibbsStep
-from sktopic._kernels._groups import CountsTarget
+from sktopic._inference import DenseCounts, GibbsStep
 from sktopic._kernels.random._rng import combine_each, combine_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import MAX_ITER, TOL
 from sktopic._topics._topic_rows import TopicProbabilities
-from sktopic._topics._word_counts import N_PARTS, no_average
 from sktopic._training._minibatches import FIT_KEY
 from sktopic.datasets import make_bars
 from sktopic.lda import OnlineEMLDA, _minibatch_method
@@ -97,13 +95,11 @@ def test_boosted_gibbs_updates_equal_single_sweeps_with_steps_between():
                 gathered = topics.gather(batch.words, alpha, workers)
                 step_keys = combine_each(keys, iteration)
                 counts = GibbsStep(0, 1)(batch, gathered, alpha, step_keys, workers, assignments=assignments)
-                dense = np.zeros((N_WORDS, N_TOPICS))
-                target = CountsTarget(dense, np.zeros((N_PARTS, N_TOPICS)), *no_average(N_TOPICS))
-                counts.add_to(target, batch.words, 1.0, workers)
-                kept = [*kept, dense.T] if iteration >= burn_in else [dense.T]
+                dense = DenseCounts(N_WORDS, N_TOPICS, with_prior_statistics=False)
+                dense.include(counts, batch.words, workers)
+                dense = dense.counts.T
+                kept = [*kept, dense] if iteration > burn_in else [dense]
                 present = (1 - rho) * s + rho * np.mean(kept, axis=0) / SIZE
-                if iteration < burn_in:
-                    kept = []
             s = present
     model.fit(X)
     assert_allclose(model.topic_word_counts_, CORPUS * s, rtol=1e-4, atol=1e-4)

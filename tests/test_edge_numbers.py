@@ -1,83 +1,80 @@
 """Numbers at the edge: bools that pass for numbers, counts and priors at the ends of their range."""
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
-import sktopic
 from sktopic.exceptions import CountsWarning
 from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
 from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA, SinglePassLDA
 
-from .registry import CLASSES
+from .conftest import assert_raises
+from .registry import LOOPS, defaults, each, having
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_bool_is_not_a_number(name):
-    estimator = getattr(sktopic, name)()
-    for parameter, constraints in estimator._parameter_constraints.items():
-        if parameter not in estimator.get_params() or {"boolean", "verbose"} & {str(c) for c in constraints}:
-            continue
-        for value in (True, np.True_):
-            changed = getattr(sktopic, name)(**{parameter: value})
-            with pytest.raises(ValueError, match=parameter):
-                changed.fit([[1, 2], [3, 4]])
+def test_bool_is_not_a_number():
+    """Of each parameter once for each of its constraints."""
+    seen = set()
+    for estimator in defaults():
+        for name, constraints in having(estimator, **estimator._parameter_constraints).items():
+            kinds = {str(constraint) for constraint in constraints}
+            if (name, *sorted(kinds)) in seen or {"boolean", "verbose"} & kinds:
+                continue
+            seen.add((name, *sorted(kinds)))
+            for value in (True, np.True_):
+                changed = clone(estimator).set_params(**{name: value})
+                assert_raises(ValueError, name, changed.fit, [[1, 2], [3, 4]])
+    prior = HybridHDP(doc_concentration_prior=(True, 1.0))
+    assert_raises(ValueError, r"doc_concentration_prior=\(True", prior.fit, [[1, 2]])
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_integers_of_any_size_are_read_or_refused(name):
+@each(LOOPS)
+def test_integers_of_any_size_are_read_or_refused(estimator):
     """Small ones wrap around, where sizes are computed from them; large ones become no float."""
-    cls = getattr(sktopic, name)
     X = np.arange(600).reshape(300, 2) % 3
-    numbers = {"n_components": 2, "batch_size": 200, "max_iter": 1, "thinning": 1}
-    numbers = {key: value for key, value in numbers.items() if key in cls().get_params()}
-    one = cls(random_state=0, **numbers).fit(X)
-    other = cls(random_state=0, **{key: np.uint8(value) for key, value in numbers.items()}).fit(X)
+    numbers = having(estimator, n_components=2, batch_size=200, max_iter=1, thinning=1)
+    one, other = (
+        clone(estimator).set_params(random_state=0, **{name: kind(n) for name, n in numbers.items()}).fit(X)
+        for kind in (int, np.uint8)
+    )
     assert_array_equal(one.transform(X), other.transform(X))
-    for key in {"doc_topic_prior", "learning_offset", "mean_change_tol", "tol"} & cls().get_params().keys():
-        with pytest.raises(ValueError, match=key):
-            one.set_params(**{key: 10**400}).partial_fit(X)
-        one.set_params(**{key: cls().get_params()[key]})
-    assert_array_equal(one.transform(X), other.transform(X))
+    for name in having(estimator, doc_topic_prior=0, learning_offset=0, mean_change_tol=0, tol=0):
+        assert_raises(ValueError, name, clone(one).set_params(**{name: 10**400}).partial_fit, X)
 
 
-def test_bool_is_not_a_concentration_prior():
-    with pytest.raises(ValueError, match=r"doc_concentration_prior=\(True"):
-        HybridHDP(doc_concentration_prior=(True, 1.0)).fit([[1, 2]])
-
-
-@pytest.mark.parametrize("sampler", ["collapsed", "sparse_table_indicator", "table_indicator"])
-def test_topics_that_no_token_speaks_for_do_not_end_in_nan(sampler):
+def test_topics_that_no_token_speaks_for_do_not_end_in_nan():
     X = [[0.0, 1e-12]]
-    model = HybridHDP(n_components=3, reuse_topics=False, sampler=sampler, random_state=0).fit(X)
-    assert_allclose(model.transform(X).sum(), 1.0)
-    assert_allclose(model.components_.sum(axis=1), 1.0)
-    assert np.isfinite(model.score(X))
-
-
-@pytest.mark.parametrize("large", [0.0, 1.0, 1e12])
-def test_averages_of_counts_that_vanish_beside_others(large):
-    """Statistics that enter the average are divided by their sum, and so is what is added to them later."""
-    X = np.array([[1e-12, 1e-12], [1e-12, 0.0], [large, 1e-12], [1e-12, large]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", CountsWarning)  # of so few words
-        model = OnlineEMLDA(n_components=2, average=True, batch_size=1, random_state=0).fit(X)
+    for sampler in ("collapsed", "sparse_table_indicator", "table_indicator"):
+        model = HybridHDP(n_components=3, reuse_topics=False, sampler=sampler, random_state=0).fit(X)
+        assert_allclose(model.transform(X).sum(), 1.0)
         assert_allclose(model.components_.sum(axis=1), 1.0)
-        assert_allclose(model.transform(X).sum(axis=1), 1.0)
+        assert np.isfinite(model.score(X))
 
 
-@pytest.mark.parametrize("kind", ["auto", "auto-symmetric"])
-@pytest.mark.parametrize("shape", [0.5, 1.0, 2.0])
-def test_prior_learned_from_documents_that_say_next_to_nothing_stays_in_its_range(kind, shape):
+def test_averages_of_counts_that_vanish_beside_others():
+    """Statistics that enter the average are divided by their sum, and so is what is added to them later."""
+    for large in (0.0, 1.0, 1e12):
+        X = np.array([[1e-12, 1e-12], [1e-12, 0.0], [large, 1e-12], [1e-12, large]])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", CountsWarning)  # of so few words
+            model = OnlineEMLDA(n_components=2, average=True, batch_size=1, random_state=0).fit(X)
+            assert_allclose(model.components_.sum(axis=1), 1.0)
+            assert_allclose(model.transform(X).sum(axis=1), 1.0)
+
+
+def test_prior_learned_from_documents_that_say_next_to_nothing_stays_in_its_range():
     X = np.array([[1e-12, 0.0], [0.0, 1e-12], [1e-12, 1e-12]])
-    settings = {"prior_shape": shape, "prior_rate": 0.0, "doc_topic_prior": kind, "random_state": 0}
-    online = OnlineEMLDA(prior_update="gamma", learning_decay=0.0, batch_size=1, **settings)
-    for model in (online, SinglePassLDA(batch_size=1, **settings)):
-        model.fit(X)
-        assert ((model.doc_topic_prior_ >= 1e-6) & (model.doc_topic_prior_ <= 1e4)).all()
+    for shape, kind in product((0.5, 1.0, 2.0), ("auto", "auto-symmetric")):
+        settings = {"prior_shape": shape, "prior_rate": 0.0, "doc_topic_prior": kind, "random_state": 0}
+        online = OnlineEMLDA(prior_update="gamma", learning_decay=0.0, batch_size=1, **settings)
+        for model in (online, SinglePassLDA(batch_size=1, **settings)):
+            prior = model.fit(X).doc_topic_prior_
+            assert ((prior >= 1e-6) & (prior <= 1e4)).all(), model
 
 
 def test_attributes_of_the_user_are_not_taken_for_parameters():

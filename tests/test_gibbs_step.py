@@ -10,8 +10,6 @@ from sktopic._kernels._groups import Chains
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import TopicProbabilities
 
-PRIOR = np.array([0.1, 0.2, 0.05, 0.4])
-
 
 @pytest.fixture
 def workers():
@@ -19,14 +17,17 @@ def workers():
         yield team
 
 
-def documents_and_topics(n_topics=4):
+every_kernel = pytest.mark.parametrize("n_topics", [4, _gibbs.DENSE_TOPICS + 1], ids=["dense", "sparse"])
+
+
+def documents_and_topics(n_topics):
     counts = np.random.default_rng(0).poisson(0.6, (30, 20)).astype(np.float64)
     batch = DocumentReader(canonical_counts(sp.csr_array(counts))).batch(np.arange(30))
     topics = np.random.default_rng(1).dirichlet(np.full(20, 0.3), n_topics)
     return batch, TopicProbabilities.from_components(topics)
 
 
-@pytest.mark.parametrize("n_topics", [4, _gibbs.DENSE_TOPICS + 1])
+@every_kernel
 def test_the_first_of_the_discarded_sweeps_is_a_draw_by_words_alone(n_topics, workers):
     prior, (batch, topics) = np.full(n_topics, 0.1), documents_and_topics(n_topics)
     keys, z = batch.content_keys(0), batch.unassigned()
@@ -38,13 +39,13 @@ def test_the_first_of_the_discarded_sweeps_is_a_draw_by_words_alone(n_topics, wo
         np.testing.assert_array_equal(counts.topic_weights(d), expected.topic_weights(d))
 
 
-def test_inference_samples_as_training_does(workers):
-    batch, topics = documents_and_topics()
-    keys = batch.content_keys(0)
-    given = batch, topics.gather(batch.words, PRIOR, workers), PRIOR, keys, workers
+@every_kernel
+def test_inference_samples_as_training_does(n_topics, workers):
+    prior, (batch, topics) = np.linspace(0.02, 0.4, n_topics), documents_and_topics(n_topics)
+    given = batch, topics.gather(batch.words, prior, workers), prior, batch.content_keys(0), workers
     inference = GibbsInference(3, 3, by_words=True)
     counts, by_cell = GibbsStep(3, 3, by_words=True)(*given), inference.by_cell(*given)
-    expected = PRIOR + np.array([counts.topic_weights(d).sum(axis=0) / 3 for d in range(30)])
+    expected = prior + np.array([counts.topic_weights(d).sum(axis=0) / 3 for d in range(30)])
     for d in range(30):
         np.testing.assert_array_equal(by_cell.topic_weights(d), counts.topic_weights(d))
     expected /= expected.sum(axis=1, keepdims=True)

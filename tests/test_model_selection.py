@@ -12,13 +12,15 @@ from joblib import parallel_config
 from numpy.testing import assert_array_equal
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 
 from sktopic import DegenerateDirichletLDA, HybridHDP, OnlineEMLDA, model_selection
 from sktopic.datasets import make_bars
 from sktopic.metrics import coherence, document_completion, stability
 from sktopic.model_selection import ModelMeasures, TopicNumberCurve, topic_number_curve
+
+from .conftest import assert_raises
 
 X = make_bars(60, size=4, random_state=0).data
 LDA = OnlineEMLDA(max_iter=2)
@@ -123,8 +125,8 @@ def test_a_file_of_anything_else_is_refused_and_stays(tmp_path):
         (OURS + b"years of work", 2),
     ):
         file.write_bytes(content)
-        with pytest.raises(ValueError, match=rf"thesis.txt, line {number} is damaged: .* Delete the line"):
-            topic_number_curve(LDA, X, results_file=file, **SETTINGS)
+        message = rf"thesis.txt, line {number} is damaged: .* Delete the line"
+        assert_raises(ValueError, message, topic_number_curve, LDA, X, results_file=file, **SETTINGS)
         assert file.read_bytes() == content
     file.unlink()
     getattr(os, "mkfifo", Path.mkdir)(file)  # a pipe is not waited for
@@ -153,12 +155,15 @@ def test_pipelines_take_texts_and_bring_their_references(tmp_path, capsys):
     assert again.models[0].seconds.tolist() == curve.models[0].seconds.tolist()
 
 
-def made(scores, test_ratio=0.25):
+def made(scores, last=None):
+    """A curve of one topic and more, the last of which may be of another number."""
     ones = np.ones(len(scores[0]))
     models = [
         ModelMeasures("LDA", k * ones, np.array(each), ones, ones, 1.0) for k, each in enumerate(scores, 1)
     ]
-    return TopicNumberCurve(np.arange(1, len(scores) + 1), models, [], test_ratio)
+    numbers = np.arange(1, len(scores) + 1)
+    numbers[-1] = last or numbers[-1]
+    return TopicNumberCurve(numbers, models, [], 0.25)
 
 
 def test_rule_of_one_standard_error_compares_fold_by_fold():
@@ -175,13 +180,15 @@ def test_rule_of_one_standard_error_compares_fold_by_fold():
 def test_scores_that_are_missing_choose_nothing():
     assert made([[-2.0], [-1.0], [-1.0]]).one_standard_error == 2  # one fold has no standard error
     assert made([[math.nan, -1.0], [-2.0, -2.1]]).best == 2
-    with pytest.raises(ValueError, match="no number of topics has a score"):
-        _ = made([[math.nan]]).best
+    assert_raises(ValueError, "no number of topics has a score", lambda: made([[math.nan]]).best)
+    # Nor has one fold a stability.
+    once = topic_number_curve(LDA, X, n_components=[1], cv=[np.split(np.arange(60), 2)], n_words=4)
+    assert np.isnan(once.models[0].stability)
 
 
-def test_table_and_plot_show_numbers_and_references(curve):
+@pytest.mark.slow
+def test_table_and_plot_show_numbers_and_references(curve, plt):
     pytest.importorskip("pandas")
-    plt = pytest.importorskip("matplotlib.pyplot")
     table = curve.table
     assert table["model"].tolist() == ["OnlineEMLDA", "OnlineEMLDA", "HybridHDP"]
     assert table["score"].tolist() == [each.scores.mean() for each in [*curve.models, *curve.references]]
@@ -189,21 +196,11 @@ def test_table_and_plot_show_numbers_and_references(curve):
     axes = curve.plot()
     assert axes.shape == (4,)
     labels = [text.get_text() for text in axes[0].figure.legends[0].get_texts()]
-    assert labels[:2] == ["best: 8 (the largest tried)", "one standard error: 8"] and labels[2].startswith(
-        "HybridHDP: "
-    )
-    plt.close(axes[0].figure)
-
-
-def test_one_fold_has_no_stability_and_wide_ranges_have_a_logarithmic_axis():
-    plt = pytest.importorskip("matplotlib.pyplot")
-    once, wide = ShuffleSplit(1, random_state=0), model_selection.WIDE
-    for last, scale in ((wide - 1, "linear"), (wide, "log")):
-        curve = topic_number_curve(LDA, X, n_components=[1, last], cv=once, n_words=4)
-        assert np.isnan([each.stability for each in curve.models]).all()
-        axes = curve.plot()
+    assert labels[:2] == ["best: 8 (the largest tried)", "one standard error: 8"]
+    assert labels[2].startswith("HybridHDP: ")
+    for last, scale in ((model_selection.WIDE - 1, "linear"), (model_selection.WIDE, "log")):
+        axes = made([[-2.0, -1.0]] * 2, last).plot()
         assert [panel.get_xscale() for panel in axes] == [scale] * 4
-        plt.close(axes[0].figure)
 
 
 def test_bad_arguments_are_named(tmp_path):
@@ -215,8 +212,7 @@ def test_bad_arguments_are_named(tmp_path):
         ({"n_words": 17}, "n_words=17"),
         ({"cv": []}, r"cv=\[\] is invalid: must have at least one split"),
     ):
-        with pytest.raises(ValueError, match=message):
-            topic_number_curve(LDA, X, **SETTINGS | change)
+        assert_raises(ValueError, message, topic_number_curve, LDA, X, **SETTINGS | change)
     pipe = make_pipeline(CountVectorizer(tokenizer=lambda text: text.split()), LDA)  # it has no key
-    with pytest.raises(ValueError, match="as a lambda"):
-        topic_number_curve(pipe, ["a b"] * 4, results_file=tmp_path / "curve.jsonl", **SETTINGS)
+    given = {"results_file": tmp_path / "curve.jsonl", **SETTINGS}
+    assert_raises(ValueError, "as a lambda", topic_number_curve, pipe, ["a b"] * 4, **given)

@@ -1,7 +1,6 @@
 """Online OPE: its steps through the estimator."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
@@ -47,7 +46,7 @@ def test_updates_and_transform_are_those_of_the_paper():
     assert np.isclose(model.transform(X), expected, rtol=1e-9).all(axis=1).sum() >= X.shape[0] - 1
 
 
-@pytest.mark.parametrize("p", [5e-324, 1 - 2**-53])
-def test_extreme_p_is_finite(p):
-    model = new(OnlineOPELDA, bernoulli_p=p).fit(X)
-    assert np.isfinite(model.components_).all() and np.isfinite(model.score(X))
+def test_extreme_p_is_finite():
+    for p in (5e-324, 1 - 2**-53):
+        model = new(OnlineOPELDA, bernoulli_p=p).fit(X)
+        assert np.isfinite(model.components_).all() and np.isfinite(model.score(X))

@@ -49,16 +49,16 @@ def make_model(n_components=8, **params):
 
 
 @pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
-@pytest.mark.parametrize("scoring", [perplexity, partial(perplexity, n_repeats=2), {"score": perplexity}])
-def test_perplexity_is_refused_as_a_scorer(bars, scoring):
+def test_perplexity_is_refused_as_a_scorer(bars):
     """By an error, or where scikit-learn turns errors into scores, by a warning and NaN."""
     advice = r"Give scoring=sktopic\.metrics\.neg_perplexity_scorer"
-    search = GridSearchCV(make_model(), {"max_iter": [1]}, scoring=scoring, cv=2, refit=False)
-    with pytest.warns(UserWarning, match=advice):
-        search.fit(bars.data)
-    assert np.isnan(search.cv_results_["mean_test_score"]).all()
-    with pytest.raises(TypeError, match=advice):
-        search.set_params(error_score="raise").fit(bars.data)
+    for scoring in (perplexity, partial(perplexity, n_repeats=2), {"score": perplexity}):
+        search = GridSearchCV(make_model(), {"max_iter": [1]}, scoring=scoring, cv=2, refit=False)
+        with pytest.warns(UserWarning, match=advice):
+            search.fit(bars.data)
+        assert np.isnan(search.cv_results_["mean_test_score"]).all()
+        with pytest.raises(TypeError, match=advice):
+            search.set_params(error_score="raise").fit(bars.data)
 
 
 def test_perplexity_is_refused_by_permutation_importance_and_not_in_a_parallel_loop(bars):
@@ -69,19 +69,19 @@ def test_perplexity_is_refused_by_permutation_importance_and_not_in_a_parallel_l
     assert Parallel(2, backend="threading")(calls) == 2 * [perplexity(model, X)]
 
 
-@pytest.mark.parametrize(
-    "scoring",
-    [None, document_completion, left_to_right, neg_perplexity_scorer, relative_score, coherence],
-    ids=["own", "completion", "left to right", "perplexity", "relative", "coherence"],
-)
-def test_grid_search_over_a_pipeline_that_counts(texts, scoring):
-    """One topic is never the best; the best model is refitted, and scores as the scorer says."""
+def test_grid_search_over_a_pipeline_that_counts(texts):
+    """One topic is the best for no scorer; the best model is refitted, and scores as its scorer says."""
     pipeline, grid = make_pipeline(CountVectorizer(), make_model()), {"onlineemlda__n_components": [1, 8]}
-    search = GridSearchCV(pipeline, grid, scoring=scoring, cv=2, error_score="raise").fit(texts)
-    assert search.best_params_ == {"onlineemlda__n_components": 8}
+    scorers = [document_completion, left_to_right, neg_perplexity_scorer, relative_score, coherence]
+    scorers = {str(number): scorer for number, scorer in enumerate(scorers)}
+    search = GridSearchCV(pipeline, grid, scoring=scorers, refit="4", cv=2, error_score="raise").fit(texts)
+    for name in scorers:
+        one, eight = search.cv_results_[f"mean_test_{name}"]
+        assert one < eight, scorers[name]
     assert search.best_estimator_[-1].n_components_ == 8
-    own = search.best_estimator_.score(texts) if scoring is None else scoring(search.best_estimator_, texts)
-    assert search.score(texts) == own
+    assert search.score(texts) == coherence(search.best_estimator_, texts)
+    own = GridSearchCV(pipeline, grid, cv=2, refit=False, error_score="raise").fit(texts)
+    assert own.best_params_ == {"onlineemlda__n_components": 8}
 
 
 def test_topics_beside_columns_of_numbers(texts, bars):

@@ -1,7 +1,6 @@
-"""Learning the priors: what is told by documents, and where the rules that follow it come to rest.
+"""Learning the priors: what documents tell, and limits of the rules (their steps: test_learned_priors.py)."""
 
-Each step of the rules is in test_learned_priors.py.
-"""
+from itertools import product
 
 import numpy as np
 import pytest
@@ -20,8 +19,7 @@ from .lda_models import mean_logs
 from .reference.documents import clump_weights
 
 PRIORS = [[0.2, 0.7], [0.05, 0.1, 2.0, 9.0], [3.0, 3.0, 3.0], [0.3] * 10, [40.0, 1.0, 0.3]]
-every_prior = pytest.mark.parametrize("alpha", [np.array(prior) for prior in PRIORS], ids=str)
-every_kind = pytest.mark.parametrize("kind", ["auto", "auto-symmetric"])
+KINDS = ["auto", "auto-symmetric"]
 RULES = ["fixed-point", "gradient", "gamma"]
 
 
@@ -58,13 +56,13 @@ def by_definition(posterior, alpha):
     return PriorStatistics(mean_logs(posterior).sum(axis=0), gains, total_gain, float(len(posterior)))
 
 
-@every_prior
-def test_statistics_are_what_their_definition_says_and_add_up(alpha):
-    n, total = documents_with_topics(alpha, 20), PriorStatistics.none(len(alpha))
-    assert_same_statistics(by_definition(alpha + n, alpha), statistics_of(n, alpha), rtol=1e-11)
-    for row in n:
-        total = total.plus(statistics_of(row[None], alpha))
-    assert_same_statistics(statistics_of(n, alpha), total)
+def test_statistics_are_what_their_definition_says_and_add_up():
+    for alpha in map(np.array, PRIORS):
+        n, total = documents_with_topics(alpha, 20), PriorStatistics.none(len(alpha))
+        assert_same_statistics(by_definition(alpha + n, alpha), statistics_of(n, alpha), rtol=1e-11)
+        for row in n:
+            total = total.plus(statistics_of(row[None], alpha))
+        assert_same_statistics(statistics_of(n, alpha), total)
 
 
 @pytest.fixture
@@ -126,79 +124,40 @@ def test_documents_without_words_tell_nothing(workers):
         assert_same_statistics(PriorStatistics.none(4), statistics)
 
 
-# Where rules come to rest
-
-
-def repeat(learner, statistics, prior, n=200, n_documents=1000.0):
-    """The prior after updates that forget all before them; statistics follow from the prior, or are given."""
-    averages = learner.initial(prior)
-    for _ in range(n):
-        given = statistics(prior) if callable(statistics) else statistics
-        averages, prior = learner.update(averages, prior, given, 1.0, n_documents)
-    return prior
+# Limits of the rules
 
 
 def test_steps_are_held_between_half_and_twice_the_value():
     assert_array_equal(bounded_step(np.array([1.0, 1.0, 1.0]), np.array([-5.0, 0.25, 5.0])), [0.5, 1.25, 2.0])
     assert_array_equal(bounded_step(np.array([1.5e-6, 6e3]), np.array([-1.0, 1e9])), [1e-6, 1e4])
-    for kind in ("auto", "auto-symmetric"):
+    for kind in KINDS:
         learner, prior = DocPrior(kind, "gradient"), np.full(3, 0.5)
         _, far = learner.update(learner.initial(prior), prior, telling(np.full(3, -1e5)), 1.0, 100.0)
         assert_array_equal(far, 0.25)
 
 
-# The Gamma prior
+def test_learned_priors_stay_inside_their_range():
+    for rule, kind in product(RULES, KINDS):
+        for mean_log, gain, bound in ((-1e12, 0.0, 1e-6), (-1e-12, 1e12, 1e4)):
+            learner, prior = DocPrior(kind, rule, 1.0, 0.0), np.full(4, 0.5)
+            averages = learner.initial(prior)
+            statistics = telling(np.full(4, mean_log))
+            statistics.topic_gains, statistics.total_gain = np.full(4, gain), 1.0
+            for _ in range(200):
+                averages, prior = learner.update(averages, prior, statistics, 1.0, 1000.0)
+                assert np.all((prior >= 1e-6) & (prior <= 1e4))
+            assert_allclose(prior, bound, err_msg=f"{rule} {kind}")
 
 
-def slope(alpha, n):
-    """Of the log-likelihood of topic counts, proportions integrated out."""
-    lengths, total = n.sum(axis=1), alpha.sum()
-    gradient = (digamma(alpha + n) - digamma(alpha)).sum(axis=0)
-    return gradient - (digamma(total + lengths) - digamma(total)).sum()
-
-
-@pytest.mark.parametrize(
-    ("kind", "shape", "rate"), [("auto", 1.0, 0.0), ("auto", 3.0, 40.0), ("auto-symmetric", 1.0, 0.0)]
-)
-def test_gamma_rule_rests_at_the_mode_of_the_posterior(kind, shape, rate):
-    """Without rate, and with shape 1, at the maximum of the Dirichlet-multinomial likelihood."""
-    n, start = documents_with_topics([0.2, 0.7, 1.5], 80), np.full(3, 0.5)
-    learner = DocPrior(kind, "gamma", shape, rate)
-    learned = repeat(learner, lambda prior: statistics_of(n, prior), start, 3000, float(len(n)))
-    gradient = slope(learned, n) + (shape - 1.0) / learned - rate
-    if kind == "auto-symmetric":
-        gradient = gradient.sum()
-        assert len(set(learned)) == 1
-    assert np.all(np.abs(gradient * learned) < 1e-6 * len(n))
-
-
-# All rules
-
-
-@every_kind
-@pytest.mark.parametrize("rule", RULES)
-def test_learned_priors_stay_inside_their_range(rule, kind):
-    for mean_log, gain, bound in ((-1e12, 0.0, 1e-6), (-1e-12, 1e12, 1e4)):
-        learner, prior = DocPrior(kind, rule, 1.0, 0.0), np.full(4, 0.5)
-        averages = learner.initial(prior)
-        statistics = telling(np.full(4, mean_log))
-        statistics.topic_gains, statistics.total_gain = np.full(4, gain), 1.0
-        for _ in range(200):
-            averages, prior = learner.update(averages, prior, statistics, 1.0, 1000.0)
-            assert np.all((prior >= 1e-6) & (prior <= 1e4))
-        assert_allclose(prior, bound)
-
-
-@every_kind
-@pytest.mark.parametrize("rule", RULES)
-def test_prior_of_one_topic_stays_as_it_is(rule, kind):
+def test_prior_of_one_topic_stays_as_it_is():
     """Its proportion is one, whatever the prior: nothing is learned, and nothing goes wrong."""
     prior = np.array([0.7])
-    learner = DocPrior(kind, rule, 1.0, 0.0)
     statistics = statistics_of(np.array([[3.0], [8.0]]), prior)
-    _, learned = learner.update(learner.initial(prior), prior, statistics, 1.0, 9.0)
-    assert_allclose(learned, prior, rtol=1e-9)
-    if rule != "gamma":  # nor of topics of one word
+    for rule, kind in product(RULES, KINDS):
+        learner = DocPrior(kind, rule, 1.0, 0.0)
+        _, learned = learner.update(learner.initial(prior), prior, statistics, 1.0, 9.0)
+        assert_allclose(learned, prior, rtol=1e-9, err_msg=f"{rule} {kind}")
+    for rule in RULES[:2]:  # nor of topics of one word
         assert_allclose(learned_topic_word_prior(rule, 0.0, 1, 0.3, 1.0), 0.3, rtol=1e-9)
 
 

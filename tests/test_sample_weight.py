@@ -26,8 +26,8 @@ from sktopic._training._minibatches import VALIDATION_KEY, counts_of_batch
 from sktopic.datasets import make_lda_documents
 from sktopic.lda import OnlineCVB0LDA, OnlineEMLDA, OnlineVariationalLDA
 
-from .conftest import assert_same_state, next_update, state
-from .registry import defaults, each, new, takes_weights, variants
+from .conftest import assert_raises, assert_same_state, next_update, state
+from .registry import STEPS, defaults, each, new, takes_weights, variants
 
 
 def draws(estimator):
@@ -41,7 +41,11 @@ def draws(estimator):
     return sampled and not params.get("boost")
 
 
-every_weighted = each(defaults(takes_weights))
+# One of each kind of inference, the one whose steps are no averages, and all other settings
+WEIGHTED = [
+    *filter(takes_weights, STEPS),
+    *variants(lambda each: takes_weights(each) and ("=" in repr(each) or hasattr(each, "learning_rate"))),
+]
 
 CORPUS = make_lda_documents(40, n_features=30, n_components=4, mean_length=20, random_state=0).data
 X = sp.csr_array(sp.vstack([CORPUS, sp.csr_matrix((1, 30))]), dtype=np.float64)  # the last is empty
@@ -53,7 +57,7 @@ SOME = TIMES > 0
 
 
 # Which of two starts is "better" may hang on rounding.
-@each(variants(lambda each: takes_weights(each) and getattr(each, "document_start", None) != "better"))
+@each(each for each in WEIGHTED if getattr(each, "document_start", None) != "better")
 def test_integer_weights_are_repeated_documents(estimator):
     """In batches of all documents: draws, priors, births, moves and all."""
     params = {"max_iter": 5, "batch_size": 1000}
@@ -68,6 +72,9 @@ def test_integer_weights_are_repeated_documents(estimator):
     given = X, None, TIMES
     assert weighted.score(*given) == pytest.approx(repeated.score(REPEATED), rel=1e-7)
     assert weighted.perplexity(*given) == pytest.approx(math.exp(-weighted.score(*given)), rel=1e-15)
+    weighted.partial_fit(X, sample_weight=TIMES), repeated.partial_fit(REPEATED)
+    assert weighted.total_samples_ == repeated.total_samples_
+    assert_allclose(weighted.components_, repeated.components_, rtol=1e-5)
 
 
 @pytest.mark.parametrize("method", [OnlineVariationalLDA(doc_topic_prior="auto"), OnlineCVB0LDA()], ids=repr)
@@ -101,7 +108,7 @@ def statistics(model, key):
 
 @pytest.mark.law
 # The births of max_births=3 have too heavy tails for so few updates.
-@each(variants(lambda estimator: draws(estimator) and not getattr(estimator, "max_births", None)))
+@each(each for each in WEIGHTED if draws(each) and not getattr(each, "max_births", None))
 def test_copies_that_draw_alike_leave_expected_statistics_what_they_are(estimator, request):
     """Within four standard errors, given topics from an earlier batch: only the variance of a batch grows."""
     model = new(estimator, batch_size=1000, max_iter=2).fit(REPEATED)
@@ -115,12 +122,9 @@ def test_copies_that_draw_alike_leave_expected_statistics_what_they_are(estimato
     assert variances[0].sum() > 1.2 * variances[1].sum()
 
 
-@every_weighted
-def test_documents_of_weight_zero_are_not_there(estimator):
-    """Bit for bit, in batches that are not whole, with documents held out, in partial_fit, for any n_jobs.
-
-    So are those among documents of weight one or two.
-    """
+@each(filter(takes_weights, STEPS))
+def test_documents_of_weight_zero_are_not_there_and_weights_of_one_change_no_bit(estimator):
+    """In batches that are not whole, with documents held out, in partial_fit, for any n_jobs."""
     params = {"early_stopping": "early_stopping" in estimator.get_params(), "batch_size": 7}
     model = new(estimator, **params).fit(X, sample_weight=WEIGHTS)
     other = new(estimator, n_jobs=3, **params).fit(X[SOME], sample_weight=WEIGHTS[SOME])
@@ -130,31 +134,13 @@ def test_documents_of_weight_zero_are_not_there(estimator):
     other.partial_fit(X[SOME], sample_weight=WEIGHTS[SOME])
     assert_same_state(state(model), state(other))
     assert model.score(X, sample_weight=WEIGHTS) == other.score(X[SOME], sample_weight=WEIGHTS[SOME])
-    for weight in (1.0, 2.0):
-        model.partial_fit(X, sample_weight=weight * SOME)
-        other.partial_fit(X[SOME], sample_weight=np.full(SOME.sum(), weight))
-        assert_same_state(state(model), state(other))
-
-
-@every_weighted
-def test_weights_of_one_change_no_bit(estimator):
-    plain, ones = new(estimator).fit(X).partial_fit(X), [True] * X.shape[0]
-    model = new(estimator).fit(X, sample_weight=1).partial_fit(X, sample_weight=ones)
-    assert_same_state(state(model), state(plain))
-    assert model.score(X, sample_weight=np.ones(X.shape[0])) == plain.score(X)
-
-
-def test_a_stream_of_weighted_batches_is_one_pass_over_them():
-    params = {"batch_size": 10, "shuffle": False, "max_iter": 1, "total_samples": 50.0}
-    whole = new(OnlineEMLDA(doc_topic_prior="auto"), **params).fit(X[SOME], sample_weight=WEIGHTS[SOME])
-    parts = new(OnlineEMLDA(doc_topic_prior="auto"), **params)
-    for first in range(0, SOME.sum(), 10):
-        rows = slice(first, first + 10)
-        parts.partial_fit(X[SOME][rows], sample_weight=WEIGHTS[SOME][rows])
-    assert_array_equal(parts.components_, whole.components_)
-    assert_array_equal(parts.doc_topic_prior_, whole.doc_topic_prior_)
-    parts.set_params(total_samples=None).partial_fit(X, sample_weight=WEIGHTS)
-    assert parts.total_samples_ == pytest.approx(2 * WEIGHTS.sum(), rel=1e-12)
+    model.partial_fit(X, sample_weight=2.0 * SOME)
+    other.partial_fit(X[SOME], sample_weight=np.full(SOME.sum(), 2.0))
+    assert_same_state(state(model), state(other))
+    model.partial_fit(X[SOME], sample_weight=[True] * SOME.sum())
+    assert_same_state(state(model), state(other.partial_fit(X[SOME])))
+    assert model.score(X, sample_weight=1.0 * SOME) == other.score(X[SOME])
+    assert_same_state(state(model.fit(X, sample_weight=1)), state(other.fit(X)))
 
 
 def test_early_stopping_weighs_the_documents_that_are_held_out():
@@ -172,55 +158,47 @@ def test_early_stopping_weighs_the_documents_that_are_held_out():
 # What is given
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (np.ones(3), r"sample_weight has shape \(3,\)"),
-        (np.ones((X.shape[0], 1)), r"sample_weight has shape \(41, 1\)"),
-        (np.r_[-1.0, np.ones(X.shape[0] - 1)], "sample_weight has -1 for sample 0"),
-        (np.r_[np.ones(X.shape[0] - 1), np.nan], "sample_weight has nan for sample 40"),
-        (np.full(X.shape[0], np.inf), "sample_weight has inf for sample 0"),
-        (np.full(X.shape[0], 1e-13), "sample_weight has 1e-13 for sample 0"),
-        (np.full(X.shape[0], 1e13), r"sample_weight sums to 4.1e\+14; at most 1e\+14"),
+def test_what_is_no_weight_is_refused_and_changes_nothing():
+    model, ones = new(OnlineEMLDA()).fit(X), np.ones(X.shape[0])
+    before = state(model)
+    for wrong, message in (
+        (ones[:3], r"sample_weight has shape \(3,\)"),
+        (np.array(1.0), r"sample_weight has shape \(\)"),
+        (ones[:, None], r"sample_weight has shape \(41, 1\)"),
+        (np.r_[-1.0, ones[1:]], "sample_weight has -1 for sample 0"),
+        (np.r_[ones[1:], np.nan], "sample_weight has nan for sample 40"),
+        (np.inf * ones, "sample_weight has inf for sample 0"),
+        (1e-13 * ones, "sample_weight has 1e-13 for sample 0"),
+        (1e13 * ones, r"sample_weight sums to 4.1e\+14; at most 1e\+14"),
         (0, "sample_weight is zero for all samples"),
-        (np.full(X.shape[0], 1j), "sample_weight is no array of numbers"),
+        (1j * ones, "sample_weight is no array of numbers"),
         (np.full(X.shape[0], "1", dtype=object), "sample_weight is no array of numbers"),
         (np.full(X.shape[0], 10**400), "sample_weight is no array of numbers"),
         ("balanced", "sample_weight is no array of numbers"),
-    ],
-)
-def test_what_is_no_weight_is_refused_and_changes_nothing(wrong, message):
-    model = new(OnlineEMLDA()).fit(X)
-    before = state(model)
-    for call in (model.fit, model.partial_fit, model.score, model.perplexity, clone(model).partial_fit):
-        with pytest.raises(ValueError, match=message):
-            call(X, sample_weight=wrong)
+    ):
+        for call in (model.fit, model.partial_fit, model.score, model.perplexity, clone(model).partial_fit):
+            assert_raises(ValueError, message, call, X, sample_weight=wrong)
     assert_same_state(state(model), before)
-
-
-@pytest.mark.parametrize("size", [1e-12, 1e12])
-def test_weights_of_any_size_give_finite_topics_and_are_left_as_they_are(size):
-    weights = np.full(X.shape[0], size)
-    weights.setflags(write=False)
-    model = new(OnlineEMLDA(doc_topic_prior="auto")).fit(X, sample_weight=weights)
-    assert np.isfinite(model.components_).all()
-    assert np.isfinite(model.score(X, sample_weight=weights))
+    for size in (1e-12, 1e12):  # finite topics, from weights that are left as they are
+        weights = size * ones
+        weights.setflags(write=False)
+        model = new(OnlineEMLDA(doc_topic_prior="auto")).fit(X, sample_weight=weights)
+        assert np.isfinite([model.score(X, sample_weight=weights), *model.components_.ravel()]).all()
 
 
 # Where it is given
 
 
-@each(defaults())
-def test_all_methods_take_weights_or_none_does(estimator):
+def test_all_methods_take_weights_or_none_does():
     """A method whose topics of tokens depend on other documents' cannot count them by multiplication."""
-    takes = takes_weights(estimator)
-    assert ("sample_weight" in inspect.signature(estimator.partial_fit).parameters) is takes
-    assert hasattr(estimator, "set_fit_request") is takes
-    assert hasattr(estimator, "set_partial_fit_request") is takes
-    assert hasattr(estimator, "set_score_request")
-    if not takes:
-        with pytest.raises(TypeError, match="sample_weight"):
-            new(estimator).fit(X, sample_weight=WEIGHTS)
+    for estimator in defaults():
+        takes = takes_weights(estimator)
+        assert ("sample_weight" in inspect.signature(estimator.partial_fit).parameters) is takes
+        assert hasattr(estimator, "set_fit_request") is takes
+        assert hasattr(estimator, "set_partial_fit_request") is takes
+        assert hasattr(estimator, "set_score_request")
+        if not takes:
+            assert_raises(TypeError, "sample_weight", estimator.fit, X, sample_weight=WEIGHTS)
 
 
 def test_fit_transform_and_metadata_routing_hand_weights_on():

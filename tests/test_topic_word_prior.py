@@ -17,15 +17,13 @@ from sktopic._topics._word_count_views import geometric as geometric_topics
 from sktopic._topics._word_count_views import probabilities
 from sktopic._topics._word_counts import WordCounts
 from sktopic.datasets import make_bars
-from sktopic.lda import (
-    CollapsedGibbsLDA,
-    OnlineEMLDA,
-    OnlineVariationalLDA,
-)
+from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
 from sktopic.seeding import seed_prior
 
+from .conftest import assert_raises
 from .reference import topics as reference
-from .registry import CLASSES, allows
+from .reference.variational import mean_field
+from .registry import CLASSES, STEPS, allows
 from .test_saving import content_of, saved_and_loaded, write
 
 X = make_bars(60, random_state=0).data
@@ -36,7 +34,7 @@ MATRIX = np.where(RNG.random((K, V)) < 0.2, RNG.choice([1e-9, 0.7, 50.0], (K, V)
 MATRIX[[1, 3], 5] = 0.7, 50.0
 QUICK = {"n_components": K, "random_state": 0, "max_iter": 2}
 SEEDABLE = [kind for kind in CLASSES.values() if allows(kind, "topic_word_prior", MATRIX)]
-for_each_class = pytest.mark.parametrize("cls", SEEDABLE)
+for_each_class = pytest.mark.parametrize("cls", [kind for kind in map(type, STEPS) if kind in SEEDABLE])
 
 
 def entries_of(model):
@@ -93,26 +91,28 @@ def test_rows_of_words_are_those_of_the_whole_matrix():
     prior, words = rng.gamma(1.0, size=K) + 0.1, np.array([3, 3, 0, V - 1, 7, 11], dtype=np.int32)
     posterior = 7.0 * store + MATRIX.T
     phi = posterior / posterior.sum(axis=0)
-    ones, zeros = np.ones(K), np.zeros(K)
+    ones, zeros, log_totals = np.ones(K), np.zeros(K), digamma(posterior.sum(axis=0))
     means, geometric = (read(statistics, 7.0, base, entries) for read in (probabilities, geometric_topics))
     assert_allclose(means.rows(words), phi[words], rtol=1e-13)
     assert_allclose(means.components(), phi.T, rtol=1e-13)
     with Workers(1) as workers:
         for topics, expected in (
             (means, reference.gather_topics(phi, words, ones, zeros, prior)),
-            (
-                geometric,
-                reference.gather_geometric(
-                    posterior, words, ones, zeros, digamma(posterior.sum(axis=0)), prior
-                ),
-            ),
+            (geometric, reference.gather_geometric(posterior, words, ones, zeros, log_totals, prior)),
         ):
             gathered = topics.gather(words, prior, workers, np.float64)
             for array, other in zip((gathered.rows, gathered.cumulative, gathered.log_norm), expected):
                 assert_allclose(array, other, rtol=1e-9, atol=1e-30)
-            for columns, parameters in ((np.array([V], dtype=np.int32), prior), (words, prior[1:])):
-                with pytest.raises(ValueError, match=rf"topics of shape \({V}, {K}\) do not fit"):
-                    topics.gather(columns, parameters, workers)
+            assert_raises(ValueError, "do not fit the prior", topics.gather, words, prior[1:], workers)
+
+
+def test_documents_are_read_with_the_matrix_in_training():
+    """One step of size one, from the topics of the start."""
+    settings = {"learning_decay": 0.0, "max_doc_update_iter": 50, "mean_change_tol": 0.0, "total_samples": 60}
+    model = OnlineEMLDA(inference="variational", doc_topic_prior=0.3, topic_word_prior=MATRIX, batch_size=60)
+    topics = model.set_params(**settings, **QUICK).partial_fit(0 * X[:1]).components_
+    expected = mean_field(X.toarray(), topics, 0.3, 50, 0.0)[1]
+    assert_allclose(model.partial_fit(X).topic_word_counts_, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_bound_is_that_of_the_whole_matrix():
@@ -132,7 +132,6 @@ def test_training_goes_on_with_another_matrix_or_number(cls, tmp_path):
     assert_array_equal(entries_of(model).values, sparse.data)
     loaded = saved_and_loaded(model, tmp_path / "model.zip").partial_fit(X[:9])
     assert_array_equal(model.partial_fit(X[:9]).components_, loaded.components_)
-    assert type(loaded.topic_word_prior) is sp.csc_matrix
     model.set_params(topic_word_prior=0.2).partial_fit(X[:9])
     assert model.topic_word_prior_ == 0.2 and entries_of(model) is None
     model.set_params(topic_word_prior=MATRIX).partial_fit(X[:9])
@@ -144,47 +143,43 @@ def test_training_goes_on_with_another_matrix_or_number(cls, tmp_path):
     assert_array_equal(model.components_, cls(**QUICK).fit(X).components_)
 
 
-@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array, sp.csr_matrix, sp.csc_matrix, sp.coo_array])
-def test_sparse_parameters_are_stored(kind, tmp_path):
-    matrix = kind(np.where(MATRIX > 1.0, MATRIX, 0.0))
-    model = OnlineEMLDA(topic_word_prior=matrix, **QUICK).fit(X)
-    loaded = saved_and_loaded(model, tmp_path / "model.zip")
-    assert_array_equal(loaded.topic_word_prior.toarray(), matrix.toarray())
-    assert isinstance(loaded.topic_word_prior, kind if kind is not sp.coo_array else sp.csr_array)
-    assert_array_equal(loaded.components_, model.components_)
+def test_sparse_parameters_are_stored(tmp_path):
+    model = OnlineEMLDA(**QUICK)
+    for kind in (sp.csr_array, sp.csc_array, sp.csr_matrix, sp.csc_matrix, sp.coo_array):
+        matrix = kind(np.where(MATRIX > 1.0, MATRIX, 0.0))
+        model.set_params(topic_word_prior=matrix).fit(X)
+        loaded = saved_and_loaded(model, tmp_path / "model.zip")
+        assert_array_equal(loaded.topic_word_prior.toarray(), matrix.toarray())
+        assert isinstance(loaded.topic_word_prior, kind if kind is not sp.coo_array else sp.csr_array)
+        assert_array_equal(loaded.components_, model.components_)
 
 
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        *((part, None) for part in PARTS),
-        ("header", None),
-        *(("header", {"sparse": sparse}) for sparse in (["dok_array", [K, V]], ["csr_array", [K, -V]], None)),
-        ("indices", (0, V)),
-        ("indptr", (1, 99)),
-        ("data", (0, -1.0)),
-        ("fitted/_state.prior.entries.topics", (0, K)),
-        ("fitted/_state.prior.entries.indptr", (0, 1)),
-        ("fitted/_state.prior.entries.values", (0, np.nan)),
-        ("fitted/_state.prior.entries.values", None),
-    ],
-    ids=str,
-)
-def test_forged_matrices_are_refused(name, change, tmp_path):
+def test_forged_matrices_are_refused(tmp_path):
     """Files whose header or arrays were changed, with digests that fit."""
-    path = tmp_path / "model.zip"
+    path, parameter = tmp_path / "model.zip", "parameters/topic_word_prior/"
+    entries = "fitted/_state.prior.entries."
     CollapsedGibbsLDA(topic_word_prior=sp.csr_array(MATRIX), **QUICK).fit(X).save(path)
-    header, arrays = content_of(path)
-    name = f"parameters/topic_word_prior/{name}" if name in PARTS else name
-    if name == "header":
-        header["parameters"]["topic_word_prior"] = change
-    elif change is None:
-        del arrays[name]
-    else:
-        arrays[name][change[0]] = change[1]
-    write(path, header, arrays)
-    with pytest.raises(ValueError, match="cannot be loaded"):
-        sktopic.load(path)
+    for name, change in (
+        *((parameter + part, None) for part in PARTS),
+        *(("header", {"sparse": sparse}) for sparse in (["dok_array", [K, V]], ["csr_array", [K, -V]], None)),
+        ("header", None),
+        (parameter + "indices", (0, V)),
+        (parameter + "indptr", (1, 99)),
+        (parameter + "data", (0, -1.0)),
+        (entries + "topics", (0, K)),
+        (entries + "indptr", (0, 1)),
+        (entries + "values", (0, np.nan)),
+        (entries + "values", None),
+    ):
+        header, arrays = content_of(path)
+        if name == "header":
+            header["parameters"]["topic_word_prior"] = change
+        elif change is None:
+            del arrays[name]
+        else:
+            arrays[name][change[0]] = change[1]
+        write(tmp_path / "forged.zip", header, arrays)
+        assert_raises(ValueError, "cannot be loaded", sktopic.load, tmp_path / "forged.zip")
 
 
 # Errors
@@ -195,9 +190,11 @@ DAMAGED = sp.csr_array(MATRIX)
 DAMAGED.indices[0] = V + 3
 
 
-@pytest.mark.parametrize(
-    ("matrix", "message"),
-    [
+@pytest.mark.parametrize("cls", [CollapsedGibbsLDA, OnlineEMLDA])
+def test_errors_name_the_parameter(cls):
+    model = cls(topic_word_prior=MATRIX, **QUICK | {"max_iter": 1}).fit(X)
+    before = model.components_
+    for matrix, message in (
         (np.ones((K, V + 1)), rf"topic_word_prior has shape \({K}, {V + 1}\).*of shape \({K}, {V}\)"),
         (np.ones((K + 1, V)), r"topic_word_prior has shape \(5, 25\)"),
         (sp.csr_array(np.ones((V, K))), r"topic_word_prior has shape \(25, 4\)"),
@@ -214,17 +211,10 @@ DAMAGED.indices[0] = V + 3
         (sp.csr_array(MATRIX > 1), NO_NUMBERS),
         ({0: ["w1"]}, r"topic_word_prior is a dict; .*seed_prior\(groups, feature_names, n_components\)"),
         (DAMAGED, "topic_word_prior is damaged: it has column indices"),
-    ],
-)
-@pytest.mark.parametrize("cls", [CollapsedGibbsLDA, OnlineEMLDA])
-def test_errors_name_the_parameter(cls, matrix, message):
-    error = TypeError if isinstance(matrix, dict) else ValueError
-    with pytest.raises(error, match=message):
-        cls(topic_word_prior=matrix, **QUICK).fit(X)
-    model = cls(topic_word_prior=MATRIX, **QUICK | {"max_iter": 1}).fit(X)
-    before = model.components_
-    with pytest.raises(error, match=message):
-        model.set_params(topic_word_prior=matrix).partial_fit(X)
+    ):
+        error = TypeError if isinstance(matrix, dict) else ValueError
+        assert_raises(error, message, cls(topic_word_prior=matrix, **QUICK).fit, X)
+        assert_raises(error, message, model.set_params(topic_word_prior=matrix).partial_fit, X)
     assert_array_equal(model.set_params(topic_word_prior=MATRIX).components_, before)
 
 
@@ -245,9 +235,8 @@ def test_names_get_the_topics_that_no_number_claims():
     assert_array_equal(some.nonzero(), [[0], [1]])
 
 
-@pytest.mark.parametrize(
-    ("changes", "error", "message"),
-    [
+def test_what_is_wrong_with_seeds_is_said():
+    for changes, error, message in (
         ({"groups": {"a": ["x", "w1"], "b": ["y"]}}, ValueError, "lack: 'x', 'y'"),
         ({"groups": {"a": ["x"], "b": ["w1"]}, "missing": "ignore"}, ValueError, "'a' have no words"),
         ({"groups": {"a": []}}, ValueError, "'a' have no words"),
@@ -267,12 +256,9 @@ def test_names_get_the_topics_that_no_number_claims():
         ({"base": np.nan}, ValueError, "base=nan"),
         ({"n_components": 2.0}, ValueError, "n_components=2.0"),
         ({"missing": "drop"}, ValueError, "missing='drop'"),
-    ],
-)
-def test_what_is_wrong_with_seeds_is_said(changes, error, message):
-    given = {"groups": {"a": ["w1"]}, "feature_names": WORDS, "n_components": 4, **changes}
-    with pytest.raises(error, match=message):
-        seed_prior(given.pop("groups"), given.pop("feature_names"), given.pop("n_components"), **given)
+    ):
+        given = {"groups": {"a": ["w1"]}, "feature_names": WORDS, "n_components": 4, **changes}
+        assert_raises(error, message, seed_prior, **given)
 
 
 def test_topics_lean_towards_their_priors_but_for_those_given():
@@ -312,8 +298,10 @@ def parameters_of(model):
     return parameters
 
 
-@for_each_class
-@pytest.mark.parametrize("form", [np.array, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("cls", "form"),
+    [(OnlineEMLDA, np.array), (OnlineVariationalLDA, sp.csr_array), (CollapsedGibbsLDA, sp.csr_array)],
+)
 def test_matrix_follows_edits_and_new_words(cls, form, tmp_path):
     """Merged topics have the excess over most entries of all; new words have what most entries are."""
     matrix = form(MATRIX if form is np.array else np.where(MATRIX == 0.1, 0.0, MATRIX))

@@ -16,6 +16,8 @@ from sktopic.inspection import name_topics, plot_topics_over_time, top_words, to
 from sktopic.inspection._time import interval_of_share, share_of_tokens
 from sktopic.lda import OnlineEMLDA
 
+from .conftest import assert_raises
+
 pd = pytest.importorskip("pandas")
 N_DOCUMENTS = 60
 BARS = make_bars(N_DOCUMENTS, random_state=0).data
@@ -77,8 +79,7 @@ def test_documents_without_words_and_the_order_of_rows_do_not_matter(lda, table)
     pd.testing.assert_frame_equal(topics_over_time(lda, BARS[order], YEARS[order]), table)
     padded = sparse.vstack([BARS, sparse.csr_array((2, BARS.shape[1]), dtype=BARS.dtype)]).tocsr()
     pd.testing.assert_frame_equal(topics_over_time(lda, padded, [*YEARS, 2003, 2010]), table)
-    with pytest.raises(ValueError, match="X has no document with words"):
-        topics_over_time(lda, BARS * 0, YEARS)
+    assert_raises(ValueError, "X has no document with words", topics_over_time, lda, BARS * 0, YEARS)
 
 
 def test_dates_are_read_in_all_their_forms(lda, table):
@@ -93,9 +94,8 @@ def test_dates_are_read_in_all_their_forms(lda, table):
     assert periods.unique()[2] == pd.Timestamp(2004, 1, 1)
 
 
-@pytest.mark.parametrize(
-    ("dates", "freq", "error", "message"),
-    [
+def test_dates_that_cannot_be_read_are_refused(lda):
+    for dates, freq, error, message in (
         ([2001], None, ValueError, "dates has 1 entries, but X has 60 documents"),
         (2001, None, TypeError, "dates=2001 is invalid: must have one date for each document"),
         ([2001.0] * N_DOCUMENTS, None, TypeError, "dates has dtype float64"),
@@ -103,11 +103,8 @@ def test_dates_are_read_in_all_their_forms(lda, table):
         (["2001", None] * 30, None, ValueError, "dates has 30 missing values, the first for document 1"),
         ([20010115] * N_DOCUMENTS, "YS", ValueError, "with freq, years 1 to 9999 are allowed"),
         ([2001] * N_DOCUMENTS, "fortnight", ValueError, "freq='fortnight': Invalid frequency"),
-    ],
-)
-def test_dates_that_cannot_be_read_are_refused(lda, dates, freq, error, message):
-    with pytest.raises(error, match=message):
-        topics_over_time(lda, BARS, dates, freq)
+    ):
+        assert_raises(error, message, topics_over_time, lda, BARS, dates, freq)
 
 
 @pytest.mark.usefixtures("plt")
@@ -125,6 +122,7 @@ def test_a_name_that_pandas_reads_as_missing_is_explained():
     assert ax.get_title(loc="left") == f"NA\n{words}"
 
 
+@pytest.mark.slow
 def test_a_panel_has_the_shares_and_intervals_of_its_topic(lda, plt):
     years = np.repeat([2000, 2001, 2002], [2, 3, N_DOCUMENTS - 5])
     table, words = topics_over_time(lda, BARS, years), top_words(lda, n_words=3)
@@ -152,8 +150,7 @@ def test_a_panel_has_the_shares_and_intervals_of_its_topic(lda, plt):
         (table[table["topic"] % 2 == 0], {"topics": [1]}, ValueError, "must be one of 0, 2, or"),
         ([], {}, TypeError, "the table is a list without columns period, topic"),
     ]:
-        with pytest.raises(error, match=message):
-            plot_topics_over_time(given, **arguments)
+        assert_raises(error, message, plot_topics_over_time, given, **arguments)
 
 
 def test_missing_pandas_is_reported_with_the_remedy(lda, monkeypatch):
