@@ -509,6 +509,7 @@ def test_fit_of_a_filter_equals_partial_fit_over_any_cuts(estimator):
         assert whole.n_tokens_seen_ == FILTERED.sum()
 
 
+@pytest.mark.slow
 @each(defaults(is_filter))
 def test_a_filter_that_mixes_the_documents_of_a_call_depends_on_the_cuts_alone(estimator):
     """Not on n_jobs, with which documents of a call are inferred again to learn the prior."""

@@ -324,6 +324,7 @@ def raising(block):
     raise OSError("the disk is gone")
 
 
+@pytest.mark.slow
 def test_bad_blocks_are_named(client):
     gone = "block 2 of X could not be computed: OSError: the disk is gone"
     for bad, message, is_here in [

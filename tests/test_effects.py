@@ -105,6 +105,7 @@ def test_covariates_may_be_categories_booleans_and_pipelines_take_texts(lda):
     assert list(table["name"]) == ["numbers", "Topic 1"] * 2
 
 
+@pytest.mark.slow
 def test_covariates_that_determine_nothing_are_refused(lda):
     for covariates, error, message in (
         (np.ones(59), ValueError, "covariates has 59 rows, but X has 60 documents"),

@@ -245,6 +245,7 @@ def test_words_in_rows_are_warned_of():
     assert not warnings_of(model.partial_fit, transposed)
 
 
+@pytest.mark.slow
 def test_documents_of_any_kind_are_not_taken_for_words():
     rng = np.random.default_rng(1)
     drawn = make_lda_documents(2000, n_features=1500, n_components=20, mean_length=50, random_state=0)

@@ -134,6 +134,7 @@ def test_a_file_of_anything_else_is_refused_and_stays(tmp_path):
         topic_number_curve(LDA, X, results_file=file, **SETTINGS)
 
 
+@pytest.mark.slow
 def test_pipelines_take_texts_and_bring_their_references(tmp_path, capsys):
     words = np.array(["ape", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"])
     texts = [" ".join(words[np.random.RandomState(i).randint(4, size=12) + 4 * (i % 2)]) for i in range(40)]

@@ -69,6 +69,7 @@ def test_perplexity_is_refused_by_permutation_importance_and_not_in_a_parallel_l
     assert Parallel(2, backend="threading")(calls) == 2 * [perplexity(model, X)]
 
 
+@pytest.mark.slow
 def test_grid_search_over_a_pipeline_that_counts(texts):
     """One topic is the best for no scorer; the best model is refitted, and scores as its scorer says."""
     pipeline, grid = make_pipeline(CountVectorizer(), make_model()), {"onlineemlda__n_components": [1, 8]}

@@ -205,6 +205,7 @@ def test_tables_are_those_of_the_reference():
     assert_allclose(log_seatings(chain.lists), reference.log_seatings(documents), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", ["small", "mixed"])
 def test_every_split_and_merge_is_that_of_the_reference(counts):
     """Half of the proposals are made without scans."""
