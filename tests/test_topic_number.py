@@ -12,6 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sktopic.lda import OnlineEMLDA
 from sktopic.metrics import arun_2010, cao_juan_2009
 
+from .conftest import assert_raises
+
 RNG = np.random.RandomState(0)
 COMPONENTS = RNG.dirichlet(np.full(12, 0.3), size=4)
 X = RNG.poisson(2.0, size=(9, 12))
@@ -85,8 +87,6 @@ def test_what_the_criteria_refuse():
         (COMPONENTS, X[:, 1:], PROPORTIONS, "X has 11 features"),
         (COMPONENTS, -X, PROPORTIONS, "Negative values in data passed to"),
     ):
-        with pytest.raises(ValueError, match=message):
-            arun_2010(components, counts, proportions=proportions)
+        assert_raises(ValueError, message, arun_2010, components, counts, proportions=proportions)
         if components is not COMPONENTS:
-            with pytest.raises(ValueError, match=message):
-                cao_juan_2009(components)
+            assert_raises(ValueError, message, cao_juan_2009, components)

@@ -25,7 +25,7 @@ from sktopic.features import align_features, grow_vocabulary
 from sktopic.lda import LangevinLDA, OnlineEMLDA
 from sktopic.metrics import document_completion
 
-from .conftest import fingerprint, words_of
+from .conftest import assert_raises, fingerprint, words_of
 from .registry import LOOPS, defaults, each, having, is_minibatch, is_unsmoothed, new, variants
 
 # What pandas 2.0 makes of columns of several types is deprecated in NumPy 1.25.
@@ -288,16 +288,14 @@ def test_what_cannot_grow_is_refused_and_stays():
         ),
     ]:
         before = states_of(grown)
-        with pytest.raises(error, match=message):
-            grow_vocabulary(grown, texts)
+        assert_raises(error, message, grow_vocabulary, grown, texts)
         assert states_of(grown) == before, message
     with pytest.raises(TypeError, match=r"pipeline=CountVectorizer is invalid: .* make_pipeline"):
         grow_vocabulary(vectorizer, MORE)
     with pytest.raises(NotFittedError, match="Vocabulary not fitted"):
         grow_vocabulary(make_pipeline(CountVectorizer(), model), MORE)
     for min_df in (0, 1.5, -1, np.nan, "all", True):
-        with pytest.raises(ValueError, match="min_df"):
-            grow_vocabulary(pipeline, MORE, min_df=min_df)
+        assert_raises(ValueError, "min_df", grow_vocabulary, pipeline, MORE, min_df=min_df, case=min_df)
     before = states_of(pipeline)
     with _concurrency._guard_of(model).training, pytest.raises(RuntimeError, match="is being trained"):
         grow_vocabulary(pipeline, MORE)
