@@ -161,8 +161,7 @@ def test_averages_can_be_dropped_but_not_merged():
     model = OnlineEMLDA(n_components=5, average=True, random_state=0).fit(X)
     before = model.components_
     for edit in (lambda: model.merge_topics([[0, 1]]), lambda: model.freeze_topics([0])):
-        with pytest.raises(ValueError, match="average=True"):
-            edit()
+        assert_raises(ValueError, "average=True", edit, case=edit)
     assert_array_equal(model.drop_topics([1]).components_, before[[0, 2, 3, 4]])
 
 
@@ -331,8 +330,7 @@ def test_edits_that_cannot_be_leave_the_model():
         (lambda: model.freeze_topics([0, 0]), ValueError, "topics has topic 0 twice"),
         (lambda: model.set_params(n_components=5).partial_fit(X), ValueError, "differs from the 6 topics"),
     ]:
-        with pytest.raises(error, match=message):
-            edit()
+        assert_raises(error, message, edit)
         model.set_params(n_components=6)
         assert fingerprint(vars(model)) == state
     with _concurrency._guard_of(model).training, pytest.raises(RuntimeError, match="is being trained"):

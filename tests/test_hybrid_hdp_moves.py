@@ -424,8 +424,7 @@ def test_options_without_moves_are_refused():
         ({"sampler": "table_indicator"}, "must be 'collapsed'"),
         ({"topic_word_prior": 0.0}, "must be above 0"),
     ):
-        with pytest.raises(ValueError, match=message):
-            make_model(**params).fit(X)
+        assert_raises(ValueError, message, make_model(**params).fit, X)
     with pytest.raises(ValueError, match="not support lanes"):
         make_model()._check_lanes()
     model = make_model(max_iter=2).fit(X)

@@ -61,8 +61,7 @@ def test_new_words_weigh_the_prior_and_training_goes_on_with_them(estimator, tmp
     assert_allclose(model.components_, after / after.sum(axis=1, keepdims=True), rtol=1e-12)
     assert model.n_features_in_ == N_WORDS + N_NEW
     for refused in (model.transform, model.partial_fit):
-        with pytest.raises(ValueError, match=f"expecting {N_WORDS + N_NEW} features"):
-            refused(X)
+        assert_raises(ValueError, f"expecting {N_WORDS + N_NEW} features", refused, X, case=refused)
     model.save(tmp_path / "model.zip")
     others = sktopic.load(tmp_path / "model.zip", mmap_mode="r"), pickle.loads(pickle.dumps(model))
     news = sp.csr_matrix(np.hstack([X.toarray(), np.full((30, N_NEW), 4.0)]))
@@ -123,8 +122,7 @@ def test_names_are_needed_where_there_were_names_and_else_a_number():
         ),
     ]:
         before = fingerprint([vars(named), vars(unnamed)])
-        with pytest.raises(error, match=message):
-            change(given)
+        assert_raises(error, message, change, given)
         assert fingerprint([vars(named), vars(unnamed)]) == before, message
     named.add_features(np.array(["new", "newer"]))
     assert named.feature_names_in_.tolist() == [*NAMES, "new", "newer"]
