@@ -28,13 +28,14 @@ PROSE := README.md CHANGELOG.md CODE_OF_CONDUCT.md CONTRIBUTING.md SECURITY.md M
 	pyproject.toml recipe sktopic tests examples benchmarks doc
 VERSIONS := 3.11 3.12 3.13 3.14 3.13t 3.14t
 # Tests of what has no state: each runs in several threads at once.
-PURE := tests/kernels $(addprefix tests/test_,block_order.py coherence.py comparison.py edge_numbers.py \
-	exact_sum.py metrics.py prior.py seeding.py statistics.py topics.py)
+PURE := tests/kernels tests/test_coherence.py tests/test_comparison.py tests/test_edge_numbers.py \
+	tests/test_exact_sum.py tests/test_metrics.py tests/test_prior.py tests/test_seeding.py tests/test_statistics.py
 
 # Those of kernels that divide their work among threads, and of models in several threads; ThreadSanitizer knows
 # no threads that a fork begins.
-WATCHED_FOR_RACES := $(addprefix tests/,$(addprefix kernels/test_,team.py gibbs.py statistics.py topics.py) \
-	test_concurrency.py test_parallel.py) --deselect tests/kernels/test_team.py::test_a_fork_goes_on_alone
+WATCHED_FOR_RACES := tests/kernels/test_team.py tests/kernels/test_gibbs.py tests/kernels/test_statistics.py \
+	tests/kernels/test_topics.py tests/test_concurrency.py tests/test_parallel.py \
+	--deselect tests/kernels/test_team.py::test_a_fork_goes_on_alone
 
 .PHONY: help demo test coverage test-all parallel hostile bounds sanitize races clang aarch64 headers lint bench doc readme check-doc dev
 .PHONY: dist release-check clean
@@ -88,7 +89,7 @@ test-all:
 	done
 	@$(MAKE) parallel hostile bounds sanitize races
 
-# Long runs of samplers and tests in child processes would meet nothing more.
+# Long runs of samplers would find no more errors.
 parallel: $(VENV)/.kernels $(VENV)/.extra-test $(VENV)/.extra-parallel
 	$(PYTEST) --parallel-threads 4 -m "not law and not data" $(or $(PYTEST_ARGS),$(PURE))
 

@@ -184,7 +184,7 @@ def all_attributes(model):
 
 
 def set_attribute(model, name, value):
-    """Set one of all_attributes, whatever else the model is told of it."""
+    """Set one of all_attributes, past the check of assignments in TopicModel.__setattr__."""
     attribute, _, field = name.partition(".")
     vars(model)[attribute] = _with_field(vars(model)[attribute], field, value) if field else value
 
@@ -249,10 +249,11 @@ def outcome(function, *arguments):
         return None, error
 
 
-def assert_raises(error, message, function, *arguments, **options):
-    """As pytest.raises, for the rows of a table: a failure shows the message that was expected."""
+def assert_raises(error, message, function, *arguments, case="", **options):
+    """As pytest.raises, for the rows of a table: a failure shows the case and the expected message."""
     caught = outcome(lambda: function(*arguments, **options))[1]
-    assert isinstance(caught, error) and re.search(message, str(caught)), f"not {message!r}, but {caught!r}"
+    is_right = isinstance(caught, error) and re.search(message, str(caught))
+    assert is_right, f"{case} not {message!r}, but {caught!r}"
 
 
 def press_ctrl_c():

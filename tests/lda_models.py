@@ -98,6 +98,6 @@ class Recorder:
         self.events.append(f"end {context.task_name} {context.task_id}")
         self.models.append(fitted_estimator)
         self.scores.append((fitted_estimator.score(X), y, estimator.components_.copy()))
-        if self.stop_after is KeyboardInterrupt:
-            raise KeyboardInterrupt
+        if isinstance(self.stop_after, BaseException):
+            raise self.stop_after
         return (context.task_name, context.task_id) == self.stop_after

@@ -18,9 +18,10 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import sktopic
 from sktopic._inference import _pieces
+from sktopic._state._fields import State
 from sktopic.datasets import make_lda_documents
 
-from .conftest import assert_same_state, fingerprint, fitted_state, state
+from .conftest import assert_raises, assert_same_state, fingerprint, fitted_state, state
 from .lda_models import Recorder
 from .registry import (
     LOOPS,
@@ -354,6 +355,10 @@ def test_nothing_depends_on_the_backend(estimator):
 # Keeping models
 
 
+def classes_of_states(kind=State):
+    return {kind}.union(*map(classes_of_states, kind.__subclasses__()))
+
+
 @every_variant
 def test_kept_models_are_the_same_and_continue_identically_and_on_their_own(estimator, tmp_path):
     """To the last bit, by any way to keep them, in memory maps too, and for filters in the middle of a
@@ -366,7 +371,7 @@ def test_kept_models_are_the_same_and_continue_identically_and_on_their_own(esti
     files = {path: path.read_bytes() for path in tmp_path.iterdir()}
     stored = skops.dumps(model)
     types = skops.get_untrusted_types(data=stored)
-    assert all(name.startswith("sktopic.") for name in types), types
+    assert {*types} <= {f"{kind.__module__}.{kind.__name__}" for kind in (type(model), *classes_of_states())}
     copies = {
         "pickle": pickle.loads(pickle.dumps(model, 2)),
         "skops": skops.loads(stored, trusted=types),
@@ -559,22 +564,29 @@ class Failing:
         yield X[20:] * (np.nan if self.n_pass == 2 else 1.0)
 
 
+@pytest.mark.parametrize("how", ["error", "bad block", "callback"])
 @every_loop
-def test_a_fit_that_fails_in_training_leaves_the_earlier_one(estimator):
+def test_a_fit_that_fails_in_training_leaves_the_earlier_one(estimator, how):
     # In their order, so that there are updates before the last block
     unfitted = new(estimator, shuffle=None if is_filter(estimator) else False)
-    for is_bad, message in ((False, "the disk is gone"), (True, "block 1 of X: X contains NaN")):
-        for model in (clone(unfitted), clone(unfitted).fit(HELD_OUT)):
-            before = {name: np.copy(value) for name, value in fitted_state(model).items()}
-            with pytest.raises((OSError, ValueError), match=message):
-                model.fit(Failing(is_bad))
-            assert_same_state(fitted_state(model), before)
+    for model in (clone(unfitted), clone(unfitted).fit(HELD_OUT)):
+        before, given = {name: np.copy(value) for name, value in fitted_state(model).items()}, X
+        if how == "callback":
+            pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
+            model.set_callbacks(Recorder(OSError("the disk is gone")))
+        else:
+            given = Failing(how == "bad block")
+        message = "block 1 of X: X contains NaN" if how == "bad block" else "the disk is gone"
+        assert_raises((OSError, ValueError), message, model.fit, given)
+        after = fitted_state(model)
+        after.pop("_skl_callbacks", None)
+        assert_same_state(after, before)
 
 
 @every_loop
 def test_a_fit_that_is_interrupted_keeps_what_it_has_learned(estimator):
     pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
-    model = new(estimator).fit(HELD_OUT).set_callbacks(Recorder(KeyboardInterrupt))
+    model = new(estimator).fit(HELD_OUT).set_callbacks(Recorder(KeyboardInterrupt()))
     before = model.components_
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)

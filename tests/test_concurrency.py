@@ -25,7 +25,7 @@ from sktopic.inspection import name_topics
 from sktopic.lda import OnlineEMLDA
 from sktopic.metrics import document_completion
 
-from .conftest import assert_same_state, state
+from .conftest import assert_raises, assert_same_state, state
 from .registry import LOOPS, is_sampler, new
 
 X = make_bars(50, random_state=0).data
@@ -253,8 +253,7 @@ def test_components_and_answers_are_prepared_once_for_a_state(estimator, monkeyp
     components = model.components_
     assert model.components_ is components and len(computed) == 1
     for write in (lambda: components.fill(1.0), lambda: components.setflags(write=True)):
-        with pytest.raises(ValueError, match=r"read-only|WRITEABLE"):
-            write()
+        assert_raises(ValueError, r"read-only|WRITEABLE", write, case=write)
     assert all(value is not components for value in vars(model).values())
     size, later = len(pickle.dumps(model)), copy.deepcopy(model).partial_fit(MORE).transform(X)
     prepared.clear()

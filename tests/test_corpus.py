@@ -20,7 +20,7 @@ from sktopic._runtime._array_archive import npy_header
 from sktopic.dask import read_parquet
 from sktopic.datasets import iter_parquet, open_corpus, save_corpus
 
-from .conftest import outcome, press_ctrl_c
+from .conftest import assert_raises, outcome, press_ctrl_c
 from .test_files import acting_at_each_line, content_of
 
 WORDS = [f"wörd {i}" for i in range(7)]
@@ -382,8 +382,7 @@ def test_columns_of_data_frames_have_the_same_names(path):
         (frame[WORDS[:2] * 2], None, "(?s)block 0: .* 'wörd 1'"),
         ([X, moved], WORDS, "block 1: X has 'wörd 6' in column 0"),
     ):
-        with pytest.raises(ValueError, match=message):
-            save_corpus(path, blocks, names)
+        assert_raises(ValueError, message, save_corpus, path, blocks, names)
     corpus = save_corpus(path, [frame, X, frame])
     assert_array_equal(corpus.feature_names, WORDS)
     assert_array_equal(corpus[:].toarray(), np.vstack([X.toarray()] * 3))
@@ -437,11 +436,9 @@ def test_parquet_files_are_read_by_blocks(tmp_path):
         ({"indices": [[1.0]] * 30}, "'indices' has lists of double; must have integer numbers"),
     ):
         bad = write("bad", rows, **columns)
-        with pytest.raises(ValueError, match=message):
-            list(iter_parquet(bad, 7))
+        assert_raises(ValueError, message, list, iter_parquet(bad, 7))
         message = message.replace("documents 0 to 7", "row group 0 of .*bad")
-        with pytest.raises(ValueError, match=message):
-            read_parquet(bad, 7).blocks[0].compute()
+        assert_raises(ValueError, message, read_parquet(bad, 7).blocks[0].compute)
     for read in (iter_parquet, read_parquet):
         there_are = r"no column 'words'. The columns are \['ids', 'indices', 'counts'\]"
         with pytest.raises(ValueError, match=there_are):

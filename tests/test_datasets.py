@@ -35,7 +35,7 @@ from sktopic.datasets import (
     read_uci,
 )
 
-from .conftest import outcome
+from .conftest import assert_raises, outcome
 
 GENERATORS = [make_bars, make_lda_documents, make_hdp_documents]
 
@@ -139,8 +139,7 @@ def test_docstrings_refuse(package):
         ({"min_words": 8}, "No docstring has min_words=8"),
         ({"min_words": -1}, "min_words == -1"),
     ):
-        with pytest.raises(ValueError, match=message):
-            load_docstrings(**parameters)
+        assert_raises(ValueError, message, load_docstrings, **parameters)
 
 
 # Generators
@@ -300,8 +299,7 @@ def test_generators_name_a_wrong_parameter():
         (make_hdp_documents, {"doc_concentration": -1.0}, "doc_concentration must be .* positive, got -1"),
         (make_hdp_documents, {"max_components": 0}, "max_components == 0"),
     ]:
-        with pytest.raises((ValueError, TypeError), match=message):
-            make(**parameters)
+        assert_raises((ValueError, TypeError), message, make, **parameters)
 
 
 # Readers

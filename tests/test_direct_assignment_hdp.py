@@ -357,14 +357,14 @@ def test_merged_topics_have_the_sums_and_the_state_before_stays():
     for pair in ((0, 2), (1, 0), (2, 1), (3, 2), (0, 3)):
         large, small = sorted(pair, key=lambda k: -state.words.totals[k])
         after, kept, into, made = with_merged(state, [Move(kind="merge", topics=pair, gain=1.5)])
-        assert made == [("merge", state.ids[large], state.ids[small], 1.5)]
-        assert kept.tolist() == [k != small for k in range(4)]
-        assert into.tolist() == [large if k == small else k for k in range(4)]
-        assert_array_equal(after.ids, state.ids[kept])
+        assert made == [("merge", state.ids[large], state.ids[small], 1.5)], pair
+        assert kept.tolist() == [k != small for k in range(4)], pair
+        assert into.tolist() == [large if k == small else k for k in range(4)], pair
+        assert_array_equal(after.ids, state.ids[kept], err_msg=f"{pair}")
         for part in (lambda s: s.words.store.T, lambda s: s.words.totals, lambda s: s.weights):
             expected = part(state).copy()
             expected[large] += expected[small]
-            assert_array_equal(part(after), expected[kept])
+            assert_array_equal(part(after), expected[kept], err_msg=f"{pair}")
     assert fingerprint(state) == before
 
 

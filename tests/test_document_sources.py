@@ -25,7 +25,7 @@ from sktopic.inspection import top_documents, topic_table
 from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA
 from sktopic.metrics import coherence, document_completion, left_to_right, relative_score
 
-from .conftest import all_attributes, assert_same_state
+from .conftest import all_attributes, assert_raises, assert_same_state
 from .registry import LOOPS, allows, each, is_filter, new, takes_weights, variants
 
 N = 5000
@@ -225,8 +225,7 @@ def test_what_is_no_place_for_results(fitted, tmp_path, monkeypatch):
         (BLOCKS, np.zeros((6000, 5)), "out has 6000 rows, but X has 5000"),
         ([*BLOCKS, -X[:3].astype(float)], "theta.npy", "block 5 of X: Negative values"),
     ]:
-        with pytest.raises((TypeError, ValueError), match=message):
-            fitted.transform(given, out=out)
+        assert_raises((TypeError, ValueError), message, fitted.transform, given, out=out)
     assert os.listdir(tmp_path) == []
 
 
@@ -263,11 +262,9 @@ def test_a_bad_block_is_named_and_loses_nothing(fitted):
     for block, message in [(-X[:2].astype(float), "Negative values"), (X[:2, :7], "7 features")]:
         model = copy.deepcopy(fitted)
         before = pickle.dumps(model)
-        with pytest.raises(ValueError, match=f"block 1 of X: .*{message}"):
-            model.fit([X[:5], block])
+        assert_raises(ValueError, f"block 1 of X: .*{message}", model.fit, [X[:5], block])
         assert pickle.dumps(model) == before
-        with pytest.raises(ValueError, match=f"block 1 of X: .*{message}"):
-            model.partial_fit([X[:300], block, X])
+        assert_raises(ValueError, f"block 1 of X: .*{message}", model.partial_fit, [X[:300], block, X])
         assert model.n_samples_seen_ == N + 300
         assert model.partial_fit(X).n_samples_seen_ == 2 * N + 300
     with pytest.raises(ValueError, match=r"block 1 of X: .*X has texts"):
@@ -312,8 +309,7 @@ def test_blocks_that_change_between_passes_are_noticed():
         ([X[:4], X[4:9]], "block 0 of X: it has 4 rows, and not as many"),
         ([X[:5], X[5:9], X[9:12]], "block 2 of X: it has 3 rows, and not as many"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            clone(MODEL).fit(Changing(second))
+        assert_raises(ValueError, message, clone(MODEL).fit, Changing(second))
 
 
 def test_iterators_will_do_where_documents_are_read_once(fitted):
@@ -324,8 +320,7 @@ def test_iterators_will_do_where_documents_are_read_once(fitted):
     with pytest.raises(ValueError, match="X has no blocks"):
         clone(MODEL).fit(Again([]))
     for method in (clone(MODEL).partial_fit, fitted.partial_fit, fitted.transform, fitted.word_topics):
-        with pytest.raises(ValueError, match="X has no blocks"):
-            method(iter([]))
+        assert_raises(ValueError, "X has no blocks", method, iter([]), case=method)
     with pytest.raises(ValueError, match=r"sample_weight has shape \(3,\)"):
         clone(MODEL).fit(BLOCKS, sample_weight=np.ones(3))
 

@@ -30,7 +30,7 @@ from sktopic.lda import (
 )
 from sktopic.lda._collapsed_method import CollapsedLDA
 
-from .conftest import fingerprint, quick, words_of
+from .conftest import assert_raises, fingerprint, quick, words_of
 from .registry import CLASSES
 
 BARS = make_bars(60, random_state=0)
@@ -109,8 +109,8 @@ def test_topics_of_the_start_are_those_there_are():
     assert_array_equal(model._state.word_prior.topic_of_start, [0, -1, 1, -1, 2, 3, 4])
     for topic in (-2, 5, 2**40):
         model._state.word_prior.topic_of_start[3] = topic
-        with pytest.raises(ValueError, match="topic_of_start has other topics than the 5"):
-            pickle.loads(pickle.dumps(model))
+        stored, message = pickle.dumps(model), "topic_of_start has other topics than the 5"
+        assert_raises(ValueError, message, pickle.loads, stored, case=topic)
 
 
 def test_priors_learned_go_on_after_edits():
@@ -161,8 +161,7 @@ def test_averages_can_be_dropped_but_not_merged():
     model = OnlineEMLDA(n_components=5, average=True, random_state=0).fit(X)
     before = model.components_
     for edit in (lambda: model.merge_topics([[0, 1]]), lambda: model.freeze_topics([0])):
-        with pytest.raises(ValueError, match="average=True"):
-            edit()
+        assert_raises(ValueError, "average=True", edit, case=edit)
     assert_array_equal(model.drop_topics([1]).components_, before[[0, 2, 3, 4]])
 
 
@@ -331,8 +330,7 @@ def test_edits_that_cannot_be_leave_the_model():
         (lambda: model.freeze_topics([0, 0]), ValueError, "topics has topic 0 twice"),
         (lambda: model.set_params(n_components=5).partial_fit(X), ValueError, "differs from the 6 topics"),
     ]:
-        with pytest.raises(error, match=message):
-            edit()
+        assert_raises(error, message, edit)
         model.set_params(n_components=6)
         assert fingerprint(vars(model)) == state
     with _concurrency._guard_of(model).training, pytest.raises(RuntimeError, match="is being trained"):

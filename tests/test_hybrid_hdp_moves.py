@@ -27,7 +27,7 @@ from sktopic.hdp._split_merge_topics import MOVE_WORK
 from sktopic.hdp._window import TopicTokens, Window
 from sktopic.hdp._window_moves import Division, Judge, WindowMoves
 
-from .conftest import assert_same, assert_same_state, set_attribute, state
+from .conftest import assert_raises, assert_same, assert_same_state, set_attribute, state
 from .lda_models import Recorder, batch_of, smoothed, watched
 from .lda_models import X as DOCUMENTS
 from .test_collapsed_gibbs_hdp import log_joint_by_seating
@@ -214,8 +214,8 @@ def test_damaged_windows_are_refused():
             part[0] = value
         else:
             set_attribute(model, f"_state.window.{name}", value)
-        with pytest.raises(ValueError, match=f"damaged: the ({wrong})"):
-            model.partial_fit(bars().data[200:])
+        new = bars().data[200:]
+        assert_raises(ValueError, f"damaged: the ({wrong})", model.partial_fit, new, case=(name, value))
 
 
 def test_windows_grow_in_their_arrays_unless_these_are_read_only():
@@ -424,8 +424,7 @@ def test_options_without_moves_are_refused():
         ({"sampler": "table_indicator"}, "must be 'collapsed'"),
         ({"topic_word_prior": 0.0}, "must be above 0"),
     ):
-        with pytest.raises(ValueError, match=message):
-            make_model(**params).fit(X)
+        assert_raises(ValueError, message, make_model(**params).fit, X)
     with pytest.raises(ValueError, match="not support lanes"):
         make_model()._check_lanes()
     model = make_model(max_iter=2).fit(X)

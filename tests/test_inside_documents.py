@@ -13,6 +13,7 @@ from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic.hdp import OnlineVariationalHDP
 from sktopic.lda import OnlineCVB0LDA, OnlineEMLDA, OnlineOPELDA, OnlineVariationalLDA
 
+from .conftest import assert_raises
 from .kernels.tools import TINY, TINY_COUNTS, TINY_TOKENS, assert_within
 from .reference.enumeration import Enumeration
 from .registry import STEPS, defaults, each, is_filter, new
@@ -210,8 +211,7 @@ def test_without_a_posterior_there_is_no_method_and_the_reason_is_told():
 def test_parameters_are_checked():
     model = fitted(FIRST)
     for call in (model.word_topics, model.iter_word_topics, model.sample_proportions):
-        with pytest.raises(ValueError, match="must be an int in the range"):
-            call(X, 0)
+        assert_raises(ValueError, "must be an int in the range", call, X, 0, case=call)
     with pytest.raises(ValueError, match="features"):
         model.iter_word_topics(X[:, :5])  # at once, not with the first block
     blocks = model.iter_word_topics(HELD_OUT, block_size=5)

@@ -23,6 +23,7 @@ from sktopic.hdp import _shared_parameters, _variational_split_merge
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, _collapsed_method
 
 from .conftest import all_attributes, assert_same_state, press_ctrl_c, state
+from .registry import STEPS, defaults, is_minibatch, is_sampler
 
 # Seconds of the processor, which other programs do not add to.
 SOON = 0.5
@@ -95,7 +96,7 @@ def trace_calls(act, run):
 # Estimator, parameters that make a step long, kernel, threads: one alone or two.
 LONG_SEARCH = {"max_doc_update_iter": 4000, "mean_change_tol": 0.0}
 LONG_BOUND = {"max_doc_update_iter": 400, "bound_tol": 0.0}
-STEPS = [
+LONG_STEPS = [
     ("OnlineVariationalLDA", LONG_SEARCH, "_inference._variational:update_documents", 2),
     ("OnlineVariationalHDP", LONG_BOUND, "hdp._stick_breaking:update_documents", 2),
     ("OnlineEMLDA", {"doc_sweeps": 4000}, "_inference._dense_gibbs:sweep_documents", 1),
@@ -105,10 +106,12 @@ STEPS = [
     ("OnlineOPELDA", {"max_doc_update_iter": 30000}, "lda._ope:maximise_documents", 2),
     ("OnlineCVB0LDA", {"max_doc_update_iter": 2000}, "lda._cvb0:collapse_documents", 1),
     ("TruncationFreeHDP", {"doc_sweeps": 4000}, "hdp._restaurants:sweep_cells", 2),
+    ("DirectAssignmentHDP", LONG_SEARCH, "_inference._variational:update_documents", 2),
+    ("OnlineEMHDP", {"doc_sweeps": 4000}, "_inference._dense_gibbs:sweep_documents", 1),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "long", "kernel", "n_jobs"), STEPS)
+@pytest.mark.parametrize(("name", "long", "kernel", "n_jobs"), LONG_STEPS)
 def test_document_step_stops_soon_and_changes_nothing(name, long, kernel, n_jobs, monkeypatch):
     model = new(name, n_components=50, batch_size=HUGE, total_samples=100, n_jobs=n_jobs, **long)
     counts = {key: 2 for key, value in model.get_params().items() if key in long and isinstance(value, int)}
@@ -262,6 +265,15 @@ UPDATES = [
     ("DirectAssignmentHDP", {}, "hdp._batch_moves:BatchMoves.merge", False),
     ("DirectAssignmentHDP", {}, "hdp._direct_assignment_method:DirectAssignment.updated", True),
 ]
+
+
+def test_every_estimator_has_a_row_or_shares_what_is_interrupted():
+    """Filters stop within documents, for which there are tests of one of them."""
+    methods = {type(new(kind)._method()) for kind, *_ in UPDATES}
+    missing = {type(one).__name__ for one in STEPS if is_minibatch(one)} - {name for name, *_ in LONG_STEPS}
+    missing |= {type(one).__name__ for one in defaults(is_sampler)} - {kind for kind, *_ in SAMPLERS.values()}
+    missing |= {repr(one) for one in defaults(is_minibatch) if type(one._method()) not in methods}
+    assert not missing, f"add rows of {missing} to LONG_STEPS, SAMPLERS or UPDATES"
 
 
 @pytest.mark.parametrize(("kind", "parameters", "place", "is_in_first"), UPDATES)

@@ -7,6 +7,7 @@ import time
 import warnings
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import joblib
 import numpy as np
@@ -44,6 +45,7 @@ from sktopic.lda import (
 from sktopic.lda._estimator import MinibatchLDAEstimator
 
 from . import conftest
+from .conftest import assert_raises
 from .reference.dirichlet import fit_dirichlet
 from .registry import defaults, has_lanes
 
@@ -342,8 +344,7 @@ def test_wrong_sizes_and_names_of_words_are_refused():
     for n in (np.nan, -1, True, "2", None, 10**400):
         cases.append(((N_WORDS, n), f"total_samples={n!r:.20}.* is invalid: must be a number from"))
     for given, message in cases:
-        with pytest.raises(ValueError, match=message):
-            start_model(OnlineEMLDA(), *given)
+        assert_raises(ValueError, message, start_model, OnlineEMLDA(), *given)
 
 
 def test_the_estimators_that_messages_name_are_those_that_can_be_trained():
@@ -357,10 +358,7 @@ def test_the_estimators_that_messages_name_are_those_that_can_be_trained():
 def test_wrong_arguments_of_rounds_are_refused():
     model = start_model(clone(MODELS["gibbs"]).set_params(batch_size=SIZE), N_WORDS, N_DOCUMENTS)
 
-    def refuses(message, function, model, given, **named):
-        with pytest.raises(ValueError, match=message):
-            function(model, given, **named)
-
+    refuses = partial(assert_raises, ValueError)
     for n, named, message in (
         (20, {"n_updates": 2}, "n_updates=2 is invalid in the first round"),
         (11, {}, "X has 11 samples; n_updates=1 with batch_size=10 are for 10"),
@@ -401,8 +399,8 @@ def test_updates_of_another_model_are_refused():
         ({"documents": 7}, "fitted state is"),
     ):
         _, other = model_and_update(**change)
-        with pytest.raises(ValueError, match=f"lane 0 was .* from another model or state: its {message}"):
-            merge_updates(model, [other])
+        message = f"lane 0 was .* from another model or state: its {message}"
+        assert_raises(ValueError, message, merge_updates, model, [other])
         assert pickle.dumps(model) == before, change
     # These parameters say nothing of the model.
     elsewhere = pickle.loads(before).set_params(n_jobs=2, batch_size=7, max_iter=9)
@@ -434,8 +432,8 @@ def test_updates_are_checked_as_kernels_read_them():
         (with_sums(update, totals=hidden(totals, 0, 1e30)), "its totals are not"),
         (with_sums(replace(update, added=added), totals=added.filled(0.0).sum(axis=0)), "its totals are not"),
     ):
-        with pytest.raises(ValueError, match=f"the update of lane 0 is damaged: {message}"):
-            merge_updates(model, [damaged])
+        message = f"the update of lane 0 is damaged: {message}"
+        assert_raises(ValueError, message, merge_updates, model, [damaged])
 
 
 @pytest.mark.slow

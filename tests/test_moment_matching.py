@@ -254,9 +254,10 @@ def test_before_any_token_the_posterior_is_the_prior():
         (given * 1e-200, given),
     ):
         model = make_model(estimator, n_components_prior=prior).fit(0 * X)
-        assert_allclose(model.n_components_posterior_, expected / expected.sum(), rtol=1e-12)
-        assert model.n_components_ == expected.argmax() + 1
-        assert len(model.n_tokens_trace_) == 0
+        found = model.n_components_posterior_
+        assert_allclose(found, expected / expected.sum(), rtol=1e-12, err_msg=f"{prior}")
+        assert model.n_components_ == expected.argmax() + 1, prior
+        assert len(model.n_tokens_trace_) == 0, prior
     ones, uniform = (make_model(estimator, n_components_prior=prior).fit(X) for prior in (np.ones(5), 0))
     assert_array_equal(ones._state.numbers.gamma, uniform._state.numbers.gamma)
     # One word does not tell numbers apart: the smallest is taken.

@@ -269,7 +269,7 @@ def test_callbacks_can_end_a_level_of_iterations_and_are_torn_down():
     model = make_model().set_callbacks(Recorder(stop_after=("update", 1))).fit(SMALL)
     assert (model.n_batch_iter_, model.n_iter_) == (4, 2)
     # Ctrl-C
-    recorder = Recorder(stop_after=KeyboardInterrupt)
+    recorder = Recorder(stop_after=KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         make_model().set_callbacks(recorder).fit(SMALL)
     assert recorder.events[-1] == "teardown"

@@ -27,6 +27,8 @@ from sktopic.metrics import (
     relative_score,
 )
 
+from .conftest import assert_raises
+
 # What LogisticRegression of an older scikit-learn meets in a newer SciPy.
 pytestmark = pytest.mark.filterwarnings("ignore:scipy.optimize. The `disp`:DeprecationWarning")
 
@@ -57,8 +59,7 @@ def test_perplexity_is_refused_as_a_scorer(bars):
         with pytest.warns(UserWarning, match=advice):
             search.fit(bars.data)
         assert np.isnan(search.cv_results_["mean_test_score"]).all()
-        with pytest.raises(TypeError, match=advice):
-            search.set_params(error_score="raise").fit(bars.data)
+        assert_raises(TypeError, advice, search.set_params(error_score="raise").fit, bars.data, case=scoring)
 
 
 def test_perplexity_is_refused_by_permutation_importance_and_not_in_a_parallel_loop(bars):

@@ -7,8 +7,10 @@ from .registry import (
     BAD_VALUES,
     CLASSES,
     SET_BY_TESTS,
+    STEPS,
     UNBOUNDED,
     VARIANTS,
+    defaults,
     functions_with_data,
     is_filter,
     is_minibatch,
@@ -65,3 +67,12 @@ def test_what_takes_documents_can_be_called():
         }
         missing = needed - GIVEN - ARGUMENTS.get(function.__name__, {}).keys()
         assert not missing, f"add {sorted(missing)} of {function.__name__} to ARGUMENTS in tests/registry.py"
+
+
+def test_methods_that_take_documents_are_those_of_one_of_each_kind_of_inference():
+    def methods(one):
+        return {inspect.getattr_static(type(one), name) for name in methods_with_data(one)}
+
+    known = list(map(methods, STEPS))
+    missing = [one for one in defaults() if not any(methods(one) <= each for each in known)]
+    assert not missing, f"let _step in tests/registry.py tell {missing} from other classes"

@@ -61,7 +61,8 @@ def test_pythons_are_the_same_everywhere():
     for matrix in re.findall(r"^ +python: \[(.+)\]$", WORKFLOWS["tests.yml"], re.M):
         assert re.findall(r"[\d.]+", matrix) == supported()
     gate = re.search(r"python-version: \|.*\n((?: +3\.\d+\n)+)", WORKFLOWS["tests.yml"])[1]
-    assert gate.split() == supported()[::-1]
+    assert gate.split() == [supported()[-1], oldest]
+    assert f"the gate, Python {oldest} and {supported()[-1]}\n" in WORKFLOWS["tests.yml"]
     wheels = re.fullmatch(r"cp\{(.+)\}-\*", SETTINGS["tool"]["cibuildwheel"]["build"])[1]
     with_gil = [version for version in wheels.split(",") if not version.endswith("t")]
     assert with_gil == [version.replace(".", "") for version in supported()]
@@ -74,6 +75,15 @@ def test_requirements_are_the_same_everywhere():
     settings = SETTINGS["tool"]["cibuildwheel"]
     asked = {*settings["test-requires"], *settings["pyodide"]["test-requires"]}
     assert asked <= {*PROJECT["optional-dependencies"]["test"]}
+
+
+def test_tests_named_outside_python_exist():
+    files = [ROOT / "Makefile", ROOT / "pyproject.toml", *ROOT.glob(".ci/*"), *ROOT.glob(".github/**/*")]
+    text = "".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
+    for name in {*re.findall(r"\b(?:doc/)?tests/\w[\w/*]*(?:\.(?:py|c)(?:::\w+)?)?", text)}:
+        path, _, test = name.partition("::")
+        found = [*ROOT.glob(path)]
+        assert found and (not test or f"def {test}(" in found[0].read_text(encoding="utf-8")), name
 
 
 REPOSITORY = "https://github.com/someone/sktopic"

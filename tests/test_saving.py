@@ -23,7 +23,7 @@ from sktopic.datasets import make_bars
 from sktopic.lda import OnlineEMLDA
 from sktopic.lda._lda_state import LDAState
 
-from .conftest import fingerprint, outcome
+from .conftest import assert_raises, fingerprint, outcome
 from .registry import allows, defaults, each, new
 
 X = make_bars(30, random_state=0).data
@@ -220,8 +220,7 @@ def refused(model):
 def test_what_cannot_be_stored_is_named_and_nothing_is_written(fitted, path):
     path.write_bytes(b"as it was")
     for model, error, message in refused(fitted):
-        with pytest.raises(error, match=message):
-            model.save(path)
+        assert_raises(error, message, model.save, path)
         assert [entry.name for entry in path.parent.iterdir()] == [path.name]
         assert path.read_bytes() == b"as it was"
 
@@ -267,8 +266,7 @@ def test_arguments_are_checked(model, path):
             sktopic.load(path.parent / name)
     with open(path, "rb") as file:
         for other in (file, file.fileno()):
-            with pytest.raises(TypeError, match="path is a"):
-                sktopic.load(other)
+            assert_raises(TypeError, "path is a", sktopic.load, other, case=other)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="has no such files")

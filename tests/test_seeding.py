@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic.seeding import document_components
 
+from .conftest import assert_raises
+
 COUNTS = np.array([[2.0, 0, 2], [0, 0, 0], [0, 3, 1], [4, 0, 0]])
 
 
@@ -35,7 +37,6 @@ def test_errors_say_what_is_wrong():
         ((-COUNTS, 2), "Negative"),
         ((0 * COUNTS, 2), "no words"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            document_components(*arguments)
+        assert_raises(ValueError, message, document_components, *arguments)
     with pytest.raises(ValueError, match=r"share=1\.5"):
         document_components(COUNTS, 2, share=1.5)

@@ -20,6 +20,8 @@ from sktopic.model_selection import topic_number_curve
 from sktopic.moment_matching import MomentMatchingLDA
 from sktopic.seeding import document_components
 
+from .conftest import assert_raises
+
 GOOD = np.random.default_rng(0).integers(1, 5, (4, 6)).astype(float)
 
 
@@ -73,9 +75,9 @@ def test_broken_matrices_raise_and_lose_nothing(format):
             partial(document_completion, model),
         ):
             X = getattr(sp, f"{format}_array")(GOOD)
-            setattr(X, name, change(copy(getattr(X, name))))
-            with pytest.raises(ValueError, match="X has "):
-                call(X)
+            value = change(copy(getattr(X, name)))
+            setattr(X, name, value)
+            assert_raises(ValueError, "X has ", call, X, case=(call, name, value))
     np.testing.assert_array_equal(model.transform(GOOD), transformed)
 
 
@@ -242,6 +244,6 @@ def test_a_matrix_that_breaks_between_updates_is_refused(monkeypatch):
         counts = sp.csr_array(GOOD)
         change = partial(getattr(counts, name).__setitem__, place, value)
         monkeypatch.setattr(FitMonitor, "after_update", lambda *_, change=change: change())
-        with pytest.raises(ValueError, match="X changed while it was being read: it now has rows, words or"):
-            model.fit(counts)
+        message = "X changed while it was being read: it now has rows, words or"
+        assert_raises(ValueError, message, model.fit, counts, case=(name, place, value))
         np.testing.assert_array_equal(model.components_, components)

@@ -149,16 +149,21 @@ def test_sparse_parameters_are_stored(tmp_path):
         matrix = kind(np.where(MATRIX > 1.0, MATRIX, 0.0))
         model.set_params(topic_word_prior=matrix).fit(X)
         loaded = saved_and_loaded(model, tmp_path / "model.zip")
-        assert_array_equal(loaded.topic_word_prior.toarray(), matrix.toarray())
-        assert isinstance(loaded.topic_word_prior, kind if kind is not sp.coo_array else sp.csr_array)
-        assert_array_equal(loaded.components_, model.components_)
+        name = kind.__name__
+        assert_array_equal(loaded.topic_word_prior.toarray(), matrix.toarray(), err_msg=name)
+        assert isinstance(loaded.topic_word_prior, kind if kind is not sp.coo_array else sp.csr_array), name
+        assert_array_equal(loaded.components_, model.components_, err_msg=name)
 
 
 def test_forged_matrices_are_refused(tmp_path):
     """Files whose header or arrays were changed, with digests that fit."""
-    path, parameter = tmp_path / "model.zip", "parameters/topic_word_prior/"
+    original, path, parameter = (
+        tmp_path / "model.zip",
+        tmp_path / "forged.zip",
+        "parameters/topic_word_prior/",
+    )
     entries = "fitted/_state.prior.entries."
-    CollapsedGibbsLDA(topic_word_prior=sp.csr_array(MATRIX), **QUICK).fit(X).save(path)
+    CollapsedGibbsLDA(topic_word_prior=sp.csr_array(MATRIX), **QUICK).fit(X).save(original)
     for name, change in (
         *((parameter + part, None) for part in PARTS),
         *(("header", {"sparse": sparse}) for sparse in (["dok_array", [K, V]], ["csr_array", [K, -V]], None)),
@@ -171,15 +176,15 @@ def test_forged_matrices_are_refused(tmp_path):
         (entries + "values", (0, np.nan)),
         (entries + "values", None),
     ):
-        header, arrays = content_of(path)
+        header, arrays = content_of(original)
         if name == "header":
             header["parameters"]["topic_word_prior"] = change
         elif change is None:
             del arrays[name]
         else:
             arrays[name][change[0]] = change[1]
-        write(tmp_path / "forged.zip", header, arrays)
-        assert_raises(ValueError, "cannot be loaded", sktopic.load, tmp_path / "forged.zip")
+        write(path, header, arrays)
+        assert_raises(ValueError, "cannot be loaded", sktopic.load, path, case=(name, change))
 
 
 # Errors

@@ -25,7 +25,7 @@ from sktopic.features import align_features, grow_vocabulary
 from sktopic.lda import LangevinLDA, OnlineEMLDA
 from sktopic.metrics import document_completion
 
-from .conftest import fingerprint, words_of
+from .conftest import assert_raises, fingerprint, words_of
 from .registry import LOOPS, defaults, each, having, is_minibatch, is_unsmoothed, new, variants
 
 # What pandas 2.0 makes of columns of several types is deprecated in NumPy 1.25.
@@ -61,8 +61,7 @@ def test_new_words_weigh_the_prior_and_training_goes_on_with_them(estimator, tmp
     assert_allclose(model.components_, after / after.sum(axis=1, keepdims=True), rtol=1e-12)
     assert model.n_features_in_ == N_WORDS + N_NEW
     for refused in (model.transform, model.partial_fit):
-        with pytest.raises(ValueError, match=f"expecting {N_WORDS + N_NEW} features"):
-            refused(X)
+        assert_raises(ValueError, f"expecting {N_WORDS + N_NEW} features", refused, X, case=refused)
     model.save(tmp_path / "model.zip")
     others = sktopic.load(tmp_path / "model.zip", mmap_mode="r"), pickle.loads(pickle.dumps(model))
     news = sp.csr_matrix(np.hstack([X.toarray(), np.full((30, N_NEW), 4.0)]))
@@ -123,8 +122,7 @@ def test_names_are_needed_where_there_were_names_and_else_a_number():
         ),
     ]:
         before = fingerprint([vars(named), vars(unnamed)])
-        with pytest.raises(error, match=message):
-            change(given)
+        assert_raises(error, message, change, given)
         assert fingerprint([vars(named), vars(unnamed)]) == before, message
     named.add_features(np.array(["new", "newer"]))
     assert named.feature_names_in_.tolist() == [*NAMES, "new", "newer"]
@@ -288,16 +286,14 @@ def test_what_cannot_grow_is_refused_and_stays():
         ),
     ]:
         before = states_of(grown)
-        with pytest.raises(error, match=message):
-            grow_vocabulary(grown, texts)
+        assert_raises(error, message, grow_vocabulary, grown, texts)
         assert states_of(grown) == before, message
     with pytest.raises(TypeError, match=r"pipeline=CountVectorizer is invalid: .* make_pipeline"):
         grow_vocabulary(vectorizer, MORE)
     with pytest.raises(NotFittedError, match="Vocabulary not fitted"):
         grow_vocabulary(make_pipeline(CountVectorizer(), model), MORE)
     for min_df in (0, 1.5, -1, np.nan, "all", True):
-        with pytest.raises(ValueError, match="min_df"):
-            grow_vocabulary(pipeline, MORE, min_df=min_df)
+        assert_raises(ValueError, "min_df", grow_vocabulary, pipeline, MORE, min_df=min_df, case=min_df)
     before = states_of(pipeline)
     with _concurrency._guard_of(model).training, pytest.raises(RuntimeError, match="is being trained"):
         grow_vocabulary(pipeline, MORE)

@@ -41,6 +41,8 @@ DIRECTIVE = re.compile(
     re.M,
 )
 FENCES = re.compile(r"^```python(?P<classes>)\n(?P<text>.*?)^```$", re.M | re.S)
+# Names of the results of vectorizers
+COUNTS = re.compile(r"X|X_\w+|counts")
 ANY_FORM = re.compile(
     r"^ *(?:```py|\.\. (?:(?:source)?code(?:-block)?:: *(?:py|ipy)|ipython|testcode))", re.M
 )
@@ -112,14 +114,14 @@ def names_in(snippet):
 def computes_with_counts(snippet):
     """Whether the snippet does more with the counts X than pass them, or a slice of them, to a function.
 
-    Pages give the result of a vectorizer a name that starts with X, or call it counts.
+    Pages give the result of a vectorizer one of the names that COUNTS allows.
     """
     tree = snippet.tree
     parent = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)):
             continue
-        if not re.fullmatch(r"X|X_\w+|counts", node.id):
+        if not COUNTS.fullmatch(node.id):
             continue
         around = parent[node]
         if isinstance(around, ast.Attribute) and around.attr == "shape":
@@ -218,6 +220,10 @@ def test_every_snippet_is_found_and_recipes_are_short():
             content = re.sub(r"^ {4}.*", "", content, flags=re.M)  # shown, and no code of the page
         found = snippets(page)
         assert len(found) == len(ANY_FORM.findall(content)), page
+        maker = r"(?:Count|Hashing|Tfidf)Vectorizer\("
+        makers = "|".join([rf"{maker}.*\)", *re.findall(rf"(\w+) = {maker}", content)])
+        counts = re.findall(rf"^ *(.+) = (?:{makers})\.(?:fit_)?transform\(", content, re.M)
+        assert all(map(COUNTS.fullmatch, counts)), f"{page}: let COUNTS match {counts}"
         if page.name == "recipes.rst":
-            lines = [re.findall(r"^(?!import|from).+", snippet.text, re.M) for snippet in found]
-            assert max(map(len, lines)) < 10
+            long = [each for each in found if len(re.findall(r"^(?!import|from).+", each.text, re.M)) > 9]
+            assert not long, f"recipes at lines {[snippet.first_line for snippet in long]}"

@@ -7,11 +7,11 @@ a comparison, a constant or a name exchanged, arguments swapped, a copy, a check
 changed in the checkout: its tracked files are copied to the scratch folder, built there once, and each fault
 is put into this copy and taken out again. A fault that does not compile is replaced by the next one drawn.
 
-Tests run with ``pytest -x``: first those of the kernel or module of the fault and those that import it, then
-the others. With --contexts, the tests of a line of Python are those that run it, as coverage has recorded
-(``pytest --cov --cov-context=test``), the most special ones first. A hang counts as caught. Results are
-appended to ``results.jsonl`` in the scratch folder, one line a fault, and a second call goes on where the
-first stopped.
+Tests run with ``pytest -x``: first the files named as the module of the fault, those that import it and, for
+Python, those of all estimators, then the others. With --contexts, the tests of a line of Python are those
+that run it, as coverage has recorded (``pytest --cov --cov-context=test``), the most special ones first. A
+hang counts as caught. Results are appended to ``results.jsonl`` in the scratch folder, one line a fault, and
+a second call resumes.
 """
 
 import argparse
@@ -40,6 +40,7 @@ PARTS = {"kernels": 24, "base": 16, "estimators": 15, "functions": 5}
 NEAR_LIMIT, FAR_LIMIT, PATIENCE = 150, 1500, 6
 # A test that takes longer than these seconds hangs.
 LONGEST_TEST = 30
+OUT_OF_TIME = "out of time"
 COMMON = ("test_common", "test_bad_input")
 CODE = (".py", ".pyx", ".pxd", ".h")
 # Strings and comments, which are blanked before rules are applied; in C also directives.
@@ -57,7 +58,7 @@ OPERATORS = "|".join(re.escape(each) for each in EXCHANGED if not each.isalpha()
 NAMES = "|".join(each for each in EXCHANGED if each.isalpha())
 # Kinds of faults: what is replaced in a line, and by what.
 RULES = [
-    ("exchanged", rf"(?<= )({OPERATORS})(?= )", lambda match: EXCHANGED[match[0]]),
+    ("exchanged", rf"(?<= )({OPERATORS})(?= |$)", lambda match: EXCHANGED[match[0]]),
     ("exchanged", rf"\b(?<!->)(?<!\.(?=first|last))({NAMES})\b", lambda match: EXCHANGED[match[0]]),
     ("sign", r"(?<=[(\[{ :=])(?<!except.)(?<!except..)-(?=[\w(])", ""),
     ("constant", r"(?<![\w.])(?<!e-)\d+(?![\w.])", lambda match: str(int(match[0]) + 1)),
@@ -77,7 +78,7 @@ RULES = [
     ("index", r"(?<=[\w\])]\[)[a-z]\w*(?=\])", r"\g<0> - 1"),
 ]
 NO_RULES = re.compile(r"\s*(import|from|cimport|class|cdef extern|ctypedef)\b|\s*@")
-DECLARATION = re.compile(r"(def|cdef|cpdef|static|CLONED|for .* in range\(0\))\b.*[(,:{]$")
+DECLARATION = re.compile(r"(def|cdef|cpdef|static|CLONED)\b.*[(,:{]$")
 DOES = re.compile(r"[\w.\[\], :]+ [-+*/]?=( |$)|[\w.]+\(|continue$|break$")
 OPENS = re.compile(r"(cdef|def|class|ctypedef|if|for|while|elif|return|with|assert)\b")
 
@@ -156,11 +157,13 @@ def draws(seed, under=""):
                 by_part[part_of(path)].setdefault(fault.kind, []).append(fault)
     order = [part for part, share in PARTS.items() if by_part[part] for _ in range(share)]
     rng.shuffle(order)
-    while True:
-        for part in order:
+    while any(by_part.values()):
+        for part in filter(by_part.get, order):
             kinds = by_part[part]
             kind = rng.choice(sorted(kinds))
-            yield part, rng.choice(kinds[kind])
+            yield part, kinds[kind].pop(rng.randrange(len(kinds[kind])))
+            if not kinds[kind]:
+                del kinds[kind]
 
 
 def run(command, folder, limit, environment):
@@ -197,7 +200,10 @@ class Copy:
         }
 
     def create(self):
-        if self.kept.exists():
+        if self.kept.exists():  # a call that was interrupted may have left a fault
+            for name in git("ls-files", "sktopic/*.py").decode().splitlines():
+                shutil.copy2(ROOT / name, self.tree / name)
+            self.put_back(self.kept)
             return
         for name in git("ls-files").decode().splitlines():
             (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
@@ -250,7 +256,7 @@ class Copy:
             self.put_back(self.kept)
 
     def test(self, arguments, limit):
-        """Return the first test that fails, "a hang", or None."""
+        """Return the first test that fails, "a hang", "out of time", or None."""
         pytest = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider"]
         timeout = ["-o", f"faulthandler_timeout={LONGEST_TEST}", "-o", "faulthandler_exit_on_timeout=true"]
         command = [*pytest, *timeout, *arguments]
@@ -258,7 +264,7 @@ class Copy:
         if "Timeout (" in output:
             return "a hang"
         if status in (None, 0, 5):
-            return None
+            return OUT_OF_TIME if status is None else None
         if "ERROR: not found:" in output:
             raise RuntimeError(f"tests of another version of the suite were chosen:\n{output}")
         failed = re.findall(r"^(?:FAILED|ERROR) (\S+(?:\[.*?\])?)", output, re.MULTILINE)
@@ -270,14 +276,15 @@ class Copy:
 def near(tree, fault):
     """Return the test files that concern a fault most, and all.
 
-    These are those that are named as its module or mention it, and for Python those of all estimators.
+    These are those that are named as its module or import it, and for Python those of all estimators.
     """
-    stem = Path(fault.path).stem.strip("_")
+    folder, module = Path(fault.path).parent.name, Path(fault.path).stem
+    imported = re.compile(rf"\b{folder}(\.| import [\w, ]*\b){module}\b")
     files = sorted(file.relative_to(tree) for file in (tree / "tests").glob("**/test_*.py"))
-    named = [file for file in files if stem in file.stem]
-    mention = [file for file in files if re.search(rf"\b_?{stem}\b", (tree / file).read_text())]
+    named = [file for file in files if module.strip("_") in file.stem]
+    importing = [file for file in files if imported.search((tree / file).read_text())]
     common = [file for file in files if file.stem in COMMON and part_of(Path(fault.path)) != "kernels"]
-    return list(dict.fromkeys([*named, *mention, *common])) or ["tests/kernels"], files
+    return list(dict.fromkeys([*named, *importing, *common])) or ["tests/kernels"], files
 
 
 class Contexts:
@@ -320,8 +327,9 @@ def search(copy, fault, options):
         listed.write_text("\n".join(options.contexts.tests(fault)))
         chosen = [f"@{listed}"] if listed.stat().st_size else []
     caught = copy.test(map(str, chosen), NEAR_LIMIT) if chosen else None
-    if caught or options.near:
-        return caught, bool(caught)
+    is_caught = caught not in (None, OUT_OF_TIME)
+    if is_caught or options.near:
+        return caught, is_caught
     return copy.test([*options.workers, *map(str, files), "sktopic"], FAR_LIMIT), True
 
 
@@ -355,14 +363,9 @@ def main():
             n_planted += done[fault.key]["compiled"]
             continue
         start = time.time()
-        result = {
-            "part": part,
-            "fault": vars(fault),
-            "compiled": copy.plant(fault),
-            "caught": None,
-            "complete": True,
-        }
+        result = {"part": part, "fault": vars(fault), "caught": None, "complete": True}
         try:
+            result["compiled"] = copy.plant(fault)
             if result["compiled"]:
                 n_planted += 1
                 result["caught"], result["complete"] = search(copy, fault, options)

@@ -3,7 +3,7 @@
     python tests/faults/publish.py --faults DIR/results.jsonl ... --lines coverage.json
 
 The first are what plant.py has found, the other what ``coverage json`` writes. Reasons why tests miss a fault
-are typed into the table; they are kept for the places that are still missed.
+are typed into the table; they are kept for the faults that are still missed, also in a line that has moved.
 """
 
 import argparse
@@ -25,9 +25,10 @@ def folder_of(path):
 def tables_of_faults(files):
     """A row for each folder, and for each fault that no test has found."""
     results = [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
-    results = [result for result in results if result["compiled"]]
+    # A later run of the same fault, of all tests, replaces an earlier one.
+    results = {tuple(result["fault"].values()): result for result in results if result["compiled"]}.values()
     planted = Counter(folder_of(result["fault"]["path"]) for result in results)
-    missed = [result["fault"] for result in results if not result["caught"]]
+    missed = [result["fault"] for result in results if result["caught"] in (None, "out of time")]
     n_missed = Counter(folder_of(fault["path"]) for fault in missed)
     folders = [{"folder": name, "faults": n, "missed": n_missed[name]} for name, n in sorted(planted.items())]
     places = [
@@ -39,6 +40,10 @@ def tables_of_faults(files):
         for fault in missed
     ]
     return folders, places
+
+
+def key_of(row):
+    return row["place"].rpartition(":")[0], row["was"], row["fault"]
 
 
 def table_of_lines(file):
@@ -56,11 +61,11 @@ def main():
     parser.add_argument("--lines", type=Path, required=True)
     arguments = parser.parse_args()
     path = PUBLISHED / "tests.csv"
-    reasons = {row["place"]: row.get("reason", "") for row in read_tables(path).get("missed faults", ())}
+    reasons = {key_of(row): row.get("reason", "") for row in read_tables(path).get("missed faults", ())}
     folders, places = tables_of_faults(arguments.faults)
     tables = {
         "main": folders,
-        "missed faults": [{**row, "reason": reasons.get(row["place"], "")} for row in places],
+        "missed faults": [{**row, "reason": reasons.get(key_of(row), "")} for row in places],
         "lines": table_of_lines(arguments.lines),
         MEASURED_ON: [{MEASURED_ON: environment()}],
     }
