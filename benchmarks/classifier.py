@@ -107,7 +107,7 @@ def bounds(values):
     return f"{low:.3f} to {high:.3f}" if len(values) > 1 else ""
 
 
-def write_table(study):
+def write_tables(study):
     rows = []
     for name in FEATURES:
         runs = study.cache.select(features=name)
@@ -125,7 +125,7 @@ def main():
     study = Study("classifier", new_parser(__doc__, runs=True, jobs=1).parse_args())
     seeds = {name: range(1 if name in SEEDLESS else N_SEEDS) for name in FEATURES}
     study.measure(measure, [(name, seed) for name in FEATURES for seed in seeds[name]])
-    write_table(study)
+    write_tables(study)
 
 
 if __name__ == "__main__":

@@ -143,29 +143,29 @@ def scored(path, lanes, passes, seed):
     return model.score(test)
 
 
-FUNCTIONS = {"times": timed, "memory": remembered, "score": scored}
+# Part -> function and runs, each in a process of its own.
+RUNS = {
+    "times": (timed, [(kind, repeat) for repeat in REPEATS for kind in KINDS]),  # in turn
+    "memory": (remembered, SIZES),
+    "score": (
+        scored,
+        [(n, passes, seed) for passes in PASSES for n in (0, *LANES) for seed in SEEDS[passes]],
+    ),
+}
 
 
-def rows_of(study, path, part, runs):
-    """What is measured in each of the runs, in a process of its own."""
-    for run in runs:
-        if (part, *run) not in study.cache:
-            study.cache.add((part, *run), {part: printed(apart(FUNCTIONS[part], path, *run))})
-            study.sign()
-    return [study.cache.get(part, *run)[part] for run in runs]
+def rows_of(study, part, **columns):
+    return [row[part] for row in study.cache.select(part=part, **columns)]
 
 
-def write_tables(study, path):
-    rows_of(study, path, "times", [(kind, repeat) for repeat in REPEATS for kind in KINDS])  # in turn
-    times = {kind: rows_of(study, path, "times", [(kind, repeat) for repeat in REPEATS]) for kind in KINDS}
-    table = [[kind, *shown(np.median(each, axis=0), ".3g")] for kind, each in times.items()]
-    study.write("times", TIMES, table)
-    table = rows_of(study, path, "memory", SIZES)
+def write_tables(study):
+    times = [np.median(rows_of(study, "times", kind=kind), axis=0) for kind in KINDS]
+    study.write("times", TIMES, [[kind, *shown(each, ".3g")] for kind, each in zip(KINDS, times)])
+    table = rows_of(study, "memory")
     study.write("memory", MEMORIES, [[*row[:4], *shown(row[4:], ".3g")] for row in table])
     table = []
     for passes in PASSES:
-        runs = {lanes: [(lanes, passes, seed) for seed in SEEDS[passes]] for lanes in (0, *LANES)}
-        scores = {lanes: np.array(rows_of(study, path, "score", each)) for lanes, each in runs.items()}
+        scores = {n: np.array(rows_of(study, "score", lanes=n, passes=passes)) for n in (0, *LANES)}
         for lanes, values in scores.items():
             less = scores[0] - values
             cells = shown([values.mean(), less.mean(), less.max()])
@@ -179,7 +179,13 @@ def main():
     arguments = parser.parse_args()
     study = Study("dask_scaling", arguments)
     with tempfile.TemporaryDirectory() as folder:
-        write_tables(study, training_documents(arguments.corpus or folder).path)
+        path = training_documents(arguments.corpus or folder).path
+        for part, (function, runs) in RUNS.items():
+            for run in runs:
+                if (part, *run) not in study.cache:
+                    study.cache.add((part, *run), {part: printed(apart(function, path, *run))})
+                    study.sign()
+    write_tables(study)
 
 
 if __name__ == "__main__":

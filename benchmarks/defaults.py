@@ -125,7 +125,7 @@ def measured(study, estimator):
     return {tuple(str(row[name]) for name in FIELDS[:5]): row for row in rows}
 
 
-def write_tables(study, estimator):
+def write_table(study, estimator):
     """Every run, and the mean over corpora of each variant's score less the default's."""
     name, variants, _ = STUDIES[estimator]
     rows = measured(study, estimator)
@@ -189,8 +189,13 @@ def main():
     for estimator in STUDIES:
         runs = runs_of(estimator)
         study.measure(measure, runs, lambda run, runs=runs: (runs[run],))
+    write_tables(study)
+
+
+def write_tables(study):
+    for estimator in STUDIES:
         if study.cache.select(estimator=estimator):
-            write_tables(study, estimator)
+            write_table(study, estimator)
 
 
 if __name__ == "__main__":

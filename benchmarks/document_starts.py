@@ -47,7 +47,7 @@ def measured(corpus, n_components, seed):
     return row
 
 
-def write_table(study):
+def write_tables(study):
     table = []
     for cell in product(CORPORA, ALL_COMPONENTS):
         rows = study.cache.found((*cell, seed) for seed in SEEDS)
@@ -63,7 +63,7 @@ def write_table(study):
 def main():
     study = Study("document_starts", new_parser(__doc__, runs=True, jobs=1).parse_args())
     study.measure(measured, [(*cell, seed) for seed, *cell in product(SEEDS, CORPORA, ALL_COMPONENTS)])
-    write_table(study)
+    write_tables(study)
 
 
 if __name__ == "__main__":

@@ -202,6 +202,10 @@ def main():
     study = Study("g_ope", new_parser(__doc__, runs=True).parse_args())
     study.measure(measure, p_runs())
     study.measure(measure, method_runs(study.cache))
+    write_tables(study)
+
+
+def write_tables(study):
     draw_p(study)
     draw_methods(study)
 

@@ -368,7 +368,7 @@ def write_steps(study):
     study.write("steps", [*head, "nanoseconds a draw for these", "times as fast as dense"], table)
 
 
-def draw_all(study):
+def write_tables(study):
     for part in ("batch", "truncation"):
         draw_ends(study, part)
     for write in (draw_time, write_race, draw_starts, write_steps):
@@ -379,7 +379,7 @@ def main():
     study = Study("hybrid_hdp", new_parser(__doc__, runs=True).parse_args())
     for part in PARTS:  # some rows are from before they had all measures
         study.measure(PARTS, runs_of(part), needs=MEASURES if part in ("batch", "truncation") else ())
-    draw_all(study)
+    write_tables(study)
 
 
 if __name__ == "__main__":

@@ -514,7 +514,7 @@ def write_words(study):
     study.write("words", ["corpus", "model", "settings", "topics found", "share", "words"], table)
 
 
-def draw_all(study):
+def write_tables(study):
     if study.cache.found(number_runs()):
         for write in (draw_number, write_number, write_rates):
             write(study)
@@ -528,7 +528,7 @@ def main():
     parts = {part: partial(measure_number, part) for part in NUMBER_PARTS}
     parts |= {"text": measure_text, "words": measure_words}
     study.measure(parts, [*number_runs(), *text_runs(), *word_runs()])
-    draw_all(study)
+    write_tables(study)
 
 
 if __name__ == "__main__":

@@ -504,7 +504,7 @@ def draw_time(study):
     study.write("time", ["seconds of training", *CORPORA], rows)
 
 
-def draw(study):
+def write_tables(study):
     """Everything that the runs in the cache allow."""
     draw_against_topics(study, METHODS, "topics")
     draw_against_topics(study, tuple(ONLINE_EM), "boosting")
@@ -520,7 +520,7 @@ def main():
     arguments = parser.parse_args()
     study = Study("online_em", arguments)
     run_all(study, [run for name in arguments.figures for run in STUDIES[name]])
-    draw(study)
+    write_tables(study)
 
 
 if __name__ == "__main__":

@@ -468,7 +468,8 @@ def simulations(costs, cluster):
         yield [*case, f"{predicted:.3g}", f"{simulated:.3g}", f"{predicted / simulated:.2f}"]
 
 
-def write_costs(study):
+def write_tables(study):
+    """Those of the runs; predictions from them follow."""
     costs = Costs(study.cache)
     study.write("costs", COSTS_HEAD, costs.table())
     study.write("added", ADDED_HEAD, costs.added_table())
@@ -518,7 +519,7 @@ def main():
     study = Study("scale_plan", arguments)
     study.measure({"token": token, "added": added, "merge": merge, "dask": dask}, RUNS)
     cluster = Cluster(link=arguments.gbits * 1e9 / 8, latency=arguments.latency)
-    write_costs(study)
+    write_tables(study)
     write_plans(study, cluster)
     draw(study, cluster)
 

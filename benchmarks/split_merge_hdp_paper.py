@@ -472,6 +472,10 @@ def write_texts(study):
 def main():
     study = Study("split_merge_hdp", new_parser(__doc__, runs=True).parse_args())
     study.measure(PARTS, [run for part in PARTS for run in runs_of(part)])
+    write_tables(study)
+
+
+def write_tables(study):
     for write in (draw_figure, write_bars, write_small, write_texts):
         write(study)
 

@@ -73,14 +73,14 @@ def table(study, corpus):
         yield [corpus, *setting, f"{1 / np.median(seconds[i]):.0f}", f"{faster:.2f}", *difference]
 
 
-def write_table(study):
+def write_tables(study):
     study.write("", HEAD, [row for corpus in CORPORA for row in table(study, corpus)])
 
 
 def main():
     study = Study("transform_sweeps", new_parser(__doc__, runs=True, jobs=1).parse_args())
     study.measure(measure, list(product(CORPORA, SEEDS)))
-    write_table(study)
+    write_tables(study)
 
 
 if __name__ == "__main__":
