@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 from _corpora import load
-from _study import Study, new_parser
+from _study import Study, new_parser, seconds_of
 
 import sktopic
 from sktopic._topics._prior import default_prior, default_topic_word_prior
@@ -175,9 +175,8 @@ def runs_of(estimator):
 def measure(estimator, n_components, max_iter, parameter, value, corpus, given):
     """The row of a run."""
     train, test, _ = load(corpus)
-    model, start = new_model(estimator, n_components, max_iter, given), time.perf_counter()
-    model.fit(train)
-    seconds = time.perf_counter() - start
+    model = new_model(estimator, n_components, max_iter, given)
+    seconds, _ = seconds_of(model.fit, train, clock=time.perf_counter)
     row = {"score": round(float(score_of(model, test[:500])), 4), "seconds": round(seconds, 2)}
     if STUDIES[estimator][1] in NUMBER_VARIANTS:
         row["topics"] = int(model.n_components_)

@@ -16,7 +16,8 @@ from unittest.mock import patch
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import CORPUS_NAMES, Study, interval, new_parser, shown
+from _results import CORPUS_NAMES
+from _study import Study, interval, new_parser, shown
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic._kernels.random._rng import position_keys

@@ -21,7 +21,8 @@ from itertools import product
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import Study, finish, line, new_parser, panels, shown, spread, styles, with_deciles
+from _pictures import finish, line, panels, styles
+from _study import Study, new_parser, shown, spread, with_deciles
 
 from sktopic import lda
 from sktopic.metrics import coherence, document_completion

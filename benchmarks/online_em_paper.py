@@ -30,7 +30,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import DECILES, Study, finish, interval, line, new_parser, panels, save, shown, spread, styles
+from _pictures import finish, line, panels, save, styles
+from _study import DECILES, Study, interval, new_parser, shown, spread
 
 from sktopic import hdp, lda
 from sktopic._topics._prior import default_topic_word_prior
@@ -402,10 +403,9 @@ def draw_steps(study):
             found = [last(runs_of(study.cache, corpus, "G-OEM", k, each)) for each in settings]
             if all(found):
                 line(axis, DECAYS, found, f"{k} topics", {"color": f"C{i}", "marker": "."})
-                cells = [
-                    [d, "yes" if average else "no", f"{np.median(v):.4f}"] for d, v in zip(DECAYS, found)
-                ]
-                rows.extend([corpus, k, *each, len(v)] for each, v in zip(cells, found))
+                yes = "yes" if average else "no"
+                for decay, values in zip(DECAYS, found):
+                    rows.append([corpus, k, decay, yes, f"{np.median(values):.4f}", len(values)])
         axis.legend(frameon=False)
     label(axes, "exponent of the step size")
     save(figure, study.path("_steps.svg"))
