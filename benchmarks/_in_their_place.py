@@ -138,17 +138,11 @@ def lda_model(theirs, ours, mapped):
                 eta = 1 / num_topics
             if np.ndim(eta) == 1:
                 eta = np.tile(eta, (num_topics, 1))
-            steps = {"prior_update": "gradient", "learning_decay": decay, "learning_offset": offset}
-            steps |= {
-                "doc_topic_prior": alpha,
-                "topic_word_prior": eta,
-                "batch_size": chunksize,
-                "shuffle": False,
-            }
-            passes_ = {"max_doc_update_iter": max(iterations, 1), "max_iter": max(passes, 1)}
-            estimator = sktopic.OnlineVariationalLDA(
-                num_topics, **steps, **passes_, random_state=random_state
-            )
+            given = {"prior_update": "gradient", "learning_decay": decay, "learning_offset": offset}
+            given |= {"doc_topic_prior": alpha, "topic_word_prior": eta, "batch_size": chunksize}
+            given |= {"max_doc_update_iter": max(iterations, 1), "max_iter": max(passes, 1)}
+            given |= {"shuffle": False, "random_state": random_state}
+            estimator = sktopic.OnlineVariationalLDA(num_topics, **given)
             self.state = SimpleNamespace(estimator=estimator, numdocs=0)
             if corpus is not None and passes:
                 self.update(corpus)
@@ -297,14 +291,9 @@ def lda_class(theirs, ours, mapped):
         def __init__(self, n_topics, n_iter=2000, alpha=0.1, eta=0.01, random_state=None, refresh=10):
             self.random_state = random_state
             every = min(refresh, max(n_iter, 1))
-            settings = {
-                "max_iter": n_iter,
-                "n_draws": 1,
-                "evaluate_every": every,
-                "random_state": random_state,
-            }
-            priors = {"doc_topic_prior": alpha, "topic_word_prior": eta}
-            self.estimator = sktopic.CollapsedGibbsLDA(n_topics, **priors, **settings)
+            given = {"max_iter": n_iter, "evaluate_every": every, "random_state": random_state}
+            given |= {"doc_topic_prior": alpha, "topic_word_prior": eta, "n_draws": 1}
+            self.estimator = sktopic.CollapsedGibbsLDA(n_topics, **given)
 
         def fit(self, X):
             self.fit_transform(X)

@@ -1,12 +1,10 @@
-"""What the studies share: their command line and files, a cache of runs, a pool, tables and pictures."""
+"""What the studies share: their command line and files, a cache of runs, a pool, and tables."""
 
 import argparse
 import datetime
-import io
 import json
 import os
 import platform
-import re
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
@@ -16,7 +14,7 @@ from unittest import mock
 
 import numpy as np
 import sklearn
-from _results import CORPUS_NAMES, MAIN, MEASURED_ON, PUBLISHED, read_tables, write_tables
+from _results import MAIN, MEASURED_ON, PUBLISHED, read_tables, write_tables
 from _versions import columns_of_run, frozen, run_of, version_of
 from scipy.stats import t
 
@@ -26,7 +24,6 @@ ROOT = Path(__file__).parent.parent
 RUNS = ROOT / "benchmarks" / "runs"
 OUTPUT = ROOT / "benchmarks" / "output"
 DECILES = ("3rd decile", "7th decile")
-ONE_SEED = ", one seed"
 
 
 def new_parser(text, runs=False, jobs=None):
@@ -110,13 +107,8 @@ class Study:
 def environment():
     """A line on machine, versions and date."""
     cpu, info = platform.processor() or platform.machine(), Path("/proc/cpuinfo")
-    names = (
-        [line for line in info.read_text().splitlines() if line.startswith("model name")]
-        if info.exists()
-        else ()
-    )
-    if names:
-        cpu = names[0].split(":", 1)[1].strip()
+    lines = info.read_text().splitlines() if info.exists() else ()
+    cpu = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), cpu)
     return (
         f"{cpu}, {os.cpu_count()} cores; Python {platform.python_version()}, NumPy {np.__version__}, "
         f"scikit-learn {sklearn.__version__}, sktopic {sktopic.__version__}; {datetime.date.today()}"
@@ -224,12 +216,16 @@ def apart(function, *arguments):
         return executor.submit(function, *arguments).result()
 
 
+def megabytes(name, process="self"):
+    """Memory of a process on Linux, by its name in the status: RssAnon is what no file has."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 2**10 for line in lines if line.startswith(name))
+
+
 def peak_megabytes():
     """Peak memory of this process so far."""
-    status = Path("/proc/self/status")
-    if status.exists():  # getrusage would count the memory of the parent before the start
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return float(line.split()[1]) / 2**10
+    if Path("/proc/self/status").exists():  # getrusage would count the memory of the parent before the start
+        return megabytes("VmHWM")
     import resource  # which Windows does not have
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
@@ -263,100 +259,14 @@ def interval(values):
     return mean, mean - reach, mean + reach
 
 
-def named(text):
-    """With the names of corpora for readers in place of those of their files."""
-    return re.sub(rf"\b(?:{'|'.join(CORPUS_NAMES)})\b", lambda found: CORPUS_NAMES[found[0]], text)
-
-
-def panels(titles, most_columns=3):
-    """A figure and a grid of axes, one a title."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    n_columns = min(most_columns, len(titles))
-    n_rows = -(-len(titles) // n_columns)
-    width, height = (4.2, 3.2) if n_columns < 3 else (3.5, 2.9)  # letters can be read in a column of text
-    size = width * n_columns, height * n_rows
-    figure, axes = plt.subplots(n_rows, n_columns, figsize=size, squeeze=False, layout="constrained")
-    for axis in axes.flat[len(titles) :]:
-        axis.remove()
-    for axis, title in zip(axes.flat, titles):
-        axis.set_title(named(title), fontsize="large" if n_columns < 3 else "medium")
-    return figure, dict(zip(titles, axes.flat))
+def grouped(pairs):
+    """Key -> values, of pairs of these."""
+    groups = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def extremes(values):
     """Mean, least and most."""
     return np.mean(values), min(values), max(values)
-
-
-def line(axis, x, values, label, style, of=spread):
-    """Medians as a line and deciles as a shade, or other numbers of each of the values."""
-    middle, low, high = np.array([of(v) for v in values]).T
-    axis.plot(x, middle, label=label, **style)
-    axis.fill_between(x, low, high, alpha=0.15, color=style["color"], linewidth=0)
-    note_seeds(axis, max(map(len, values)))
-
-
-def note_seeds(axis, n):
-    """Let the title of a panel say so if none of its lines has more than one seed."""
-    axis.most_seeds = max(n, getattr(axis, "most_seeds", 0))
-    title = axis.get_title().removesuffix(ONE_SEED)
-    axis.title.set_text(title + ONE_SEED if axis.most_seeds == 1 else title)
-
-
-def styles(names):
-    """A color and a kind of line for each name."""
-    return {
-        name: {"color": f"C{i}", "linestyle": "-" if i % 2 == 0 else "--", "marker": ".", "linewidth": 1.3}
-        for i, name in enumerate(names)
-    }
-
-
-MOST_MARKERS = 10  # of a line
-STYLE = '<style type="text/css">'
-SMALL = ["--create-groups", "--enable-id-stripping", "--shorten-ids", "--remove-metadata", "--no-line-breaks"]
-
-
-def save(figure, path):
-    """Small files, equal for equal pictures; letters stay letters, which can be found and read aloud."""
-    import matplotlib.pyplot as plt
-
-    for line in [line for axis in figure.axes for line in axis.lines]:
-        if len(line.get_xdata()) > MOST_MARKERS and line.get_linestyle() != "None":
-            line.set_marker("")
-    drawn = io.StringIO()
-    with plt.rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none", "path.simplify_threshold": 0.3}):
-        figure.savefig(drawn, format="svg", metadata={"Date": None})
-    plt.close(figure)
-    path.write_text(small(drawn.getvalue()), encoding="utf-8")
-
-
-def small(svg):
-    """The picture in tenths of a point, its font named once."""
-    from scour import scour
-
-    svg = re.sub(r"<[^>]*>", with_tenths, svg)
-    svg = re.sub(r" ?font-family: [^;\"]*;?", "", svg)
-    svg = svg.replace(STYLE, f"{STYLE}text{{font-family: 'DejaVu Sans', sans-serif}}")
-    return scour.scourString(svg, scour.parse_args(SMALL))
-
-
-def with_tenths(tag):
-    """Coordinates need no more; texts between tags stay."""
-    return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), tag[0])
-
-
-def finish(figure, path, n_columns=5):
-    """One legend for what any of the axes shows, below them, in as many columns as fit; then save."""
-    shown = {}
-    for axis in figure.axes:
-        shown |= {label: handle for handle, label in zip(*axis.get_legend_handles_labels())}
-    for n in range(n_columns, 0, -1):
-        legend = figure.legend(shown.values(), shown, loc="outside lower center", ncols=n, frameon=False)
-        if n == 1 or legend.get_window_extent().width <= figure.bbox.width:
-            break
-        legend.remove()
-    save(figure, path)

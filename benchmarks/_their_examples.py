@@ -109,9 +109,8 @@ def lda_basic():
     ours, theirs = [], []
     for seed in SEEDS:
         model = their_lda(texts(), seed, 500, alpha=0.1, eta=0.01)
-        X, K = matrix_of(model, texts()), model.k
-        given = {"doc_topic_prior": model.alpha, "topic_word_prior": 0.01, "n_draws": 1, "random_state": seed}
-        chain = CollapsedGibbsLDA(K, max_iter=500, **given).fit(X)
+        X = matrix_of(model, texts())
+        chain = our_lda(X, seed, 500, model.k, doc_topic_prior=model.alpha)
         ours.append(chain.log_likelihood_[-1] / X.sum())
         theirs.append(model.ll_per_word)
     text = "Log joint probability per word after 500 sweeps, five seeds, under tomotopy's learned prior: "

@@ -2,6 +2,7 @@
 
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 from unittest.mock import patch
 
 import numpy as np
@@ -79,43 +80,34 @@ def note(trace, model, test):
 
 
 @contextmanager
-def traced(trace, test, noting=note):
-    """Let a trace have, by noting, scores of the model that is trained in the block, until it stops that."""
-    after_update = FitMonitor.after_update
+def traced(trace, test, noting=note, chain=None):
+    """Let a trace have, by noting, scores of the model that is trained in the block, until it stops that.
 
-    def run(monitor, n_documents):
-        after_update(monitor, n_documents)
+    chain : a batch sampler, which is traced by its sweeps
+    """
+    owner, name = (FitMonitor, "after_update") if chain is None else (SweepTrainer, "after_sweep")
+    after = getattr(owner, name)
+
+    def run(trained, number):
+        after(trained, number)
         if trace.due():
-            noting(trace, monitor.estimator, test)
+            noting(trace, trained.estimator if chain is None else chain, test)
         trace.check()
 
-    with patch.object(FitMonitor, "after_update", run), suppress(Stop):
+    with patch.object(owner, name, run), suppress(Stop):
         yield
 
 
-def trace_of_sweeps(model, counts, test, seconds, noting=note, **rhythm):
-    """The trace of a fit of a batch sampler that is stopped after some seconds, by its sweeps."""
-    trace, after_sweep = Trace(seconds, **rhythm), SweepTrainer.after_sweep
-
-    def run(trainer, sweep):
-        after_sweep(trainer, sweep)
-        if trace.due():
-            noting(trace, model, test)
-        trace.check()
-
-    with patch.object(SweepTrainer, "after_sweep", run), suppress(Stop):
-        model.fit(counts)
-    noting(trace, model, test)
-    return trace.rows
-
-
-def trace_of(model, counts, test, seconds, noting=note, **rhythm):
+def trace_of(model, counts, test, seconds, noting=note, by_sweeps=False, **rhythm):
     """The trace of a fit that is stopped after some seconds."""
     trace = Trace(seconds, **rhythm)
-    with traced(trace, test, noting):
+    with traced(trace, test, noting, model if by_sweeps else None):
         model.fit(counts)
     noting(trace, model, test)
     return trace.rows
+
+
+trace_of_sweeps = partial(trace_of, by_sweeps=True)
 
 
 def add_documents(model, counts):
@@ -166,10 +158,8 @@ def gensim_trace(train, test, seconds, seed=SEED, start=150, **rhythm):
     from gensim.models import HdpModel
 
     names = {i: str(i) for i in range(train.shape[1])}
-    chunks = [
-        list(Sparse2Corpus(train[first : first + 256], documents_columns=False))
-        for first in range(0, train.shape[0], 256)
-    ]
+    parts = (train[first : first + 256] for first in range(0, train.shape[0], 256))
+    chunks = [list(Sparse2Corpus(part, documents_columns=False)) for part in parts]
     trace = Trace(seconds or np.inf, **rhythm)
     model = HdpModel(chunks[0], names, T=start, random_state=seed)
     model.m_D = train.shape[0]  # it is the length of the corpus that the model was made with

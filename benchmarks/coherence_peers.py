@@ -109,7 +109,7 @@ def less_peer(own, peer):
     return f"{difference} ± {(high - low) / 2:.3f}"
 
 
-def write_tables(study):
+def write_scores(study):
     table, differences = [], []
     for corpus, n_components, model in product(CORPORA, ALL_COMPONENTS, MODELS):
         own, peer = (rows_of(study, corpus, n_components, each) for each in (model, PEER))
@@ -149,6 +149,10 @@ def main():
     cells = product(range(N_SEEDS), CORPORA, ALL_COMPONENTS, MODELS)
     study.measure(measured, [(c, n, model, seed) for seed, c, n, model in cells if n in TOPICS[model]])
     write_tables(study)
+
+
+def write_tables(study):
+    write_scores(study)
     write_differences(study)
 
 

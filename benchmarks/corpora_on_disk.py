@@ -8,18 +8,16 @@ corpus. Each run is a process of its own.
 
 import mmap
 import os
-import re
 import signal
 import tempfile
 import threading
 import time
 from contextlib import contextmanager, nullcontext, suppress
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
 from _corpora import load
-from _study import Study, apart, new_parser, printed
+from _study import Study, apart, megabytes, new_parser, printed, seconds_of
 from scipy.sparse import csr_array
 
 import sktopic
@@ -56,12 +54,6 @@ def corpus_paths(scratch):
 
 
 # What runs in a process of its own
-
-
-def anonymous():
-    """Anonymous memory of this process, in bytes."""
-    status = Path("/proc/self/status").read_text()
-    return 1024 * int(re.search(r"RssAnon:\s+(\d+)", status)[1])
 
 
 @contextmanager
@@ -101,12 +93,12 @@ def fit_for(model, X, seconds):
 
 def peak_of(model, X, seconds):
     """Bytes that a fit adds to anonymous memory at most, those of the model, and seconds."""
-    before, most = anonymous(), [0]
-    with watching(lambda: most.append(anonymous()), 0.02):
+    before, most = megabytes("RssAnon"), [0]
+    with watching(lambda: most.append(megabytes("RssAnon")), 0.02):
         passed = fit_for(model, X, seconds)
-    most.append(anonymous())
+    most.append(megabytes("RssAnon"))
     topics = sum(value.nbytes for value in vars(model).values() if isinstance(value, np.ndarray))
-    return max(most) - before, topics, passed
+    return 2**20 * (max(most) - before), topics, passed
 
 
 def memory(path, name):
@@ -135,10 +127,9 @@ def pass_over(path, name):
     for repeat in range(N_REPEATS + 1):
         for kind, X in (("memory", in_memory), ("disk", corpus)):
             model = estimator(name, n_components=N_TOPICS, max_iter=1)
-            start = time.process_time()
-            model.fit(X)
+            spent, _ = seconds_of(model.fit, X)
             if repeat:
-                seconds[kind].append(time.process_time() - start)
+                seconds[kind].append(spent)
     best = {kind: min(times) for kind, times in seconds.items()}
     return {**best, "ratio": best["disk"] / best["memory"], "seconds": sum(map(sum, seconds.values()))}
 

@@ -16,7 +16,8 @@ import time
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import Study, apart, finish, new_parser, panels, peak_megabytes, printed, timed_in
+from _pictures import finish, panels
+from _study import Study, apart, new_parser, peak_megabytes, printed, seconds_of, timed_in
 
 from sktopic._inference import GibbsStep
 from sktopic._topics import _topic_rows
@@ -51,9 +52,7 @@ def measure(corpus, n_words, n_topics):
     for first in range(N_BEFORE, X.shape[0], N_SLICE):
         some, times = X[first : first + N_SLICE], []
         for call in (model.partial_fit, model.transform):
-            start = time.perf_counter()
-            call(some)
-            times.append((time.perf_counter() - start) / some.sum())
+            times.append(seconds_of(call, some, clock=time.perf_counter)[0] / some.sum())
             memory = memory or (peak_megabytes() - before) * 2**20 / (8 * X.shape[1] * n_topics)
         seconds.append(times)
     train, transform = np.min(seconds, axis=0) * 1e9
@@ -68,11 +67,8 @@ def measured(*arguments):
 def copy_rate():
     """Bytes that NumPy reads and writes per second in copying arrays that no cache holds."""
     source = np.ones(2**25)
-    target, seconds = np.zeros_like(source), []
-    for _ in range(5):
-        start = time.perf_counter()
-        np.copyto(target, source)
-        seconds.append(time.perf_counter() - start)
+    target = np.zeros_like(source)
+    seconds = (seconds_of(np.copyto, target, source, clock=time.perf_counter)[0] for _ in range(5))
     return 2 * source.nbytes / min(seconds)
 
 
@@ -80,14 +76,9 @@ def parts(corpus, n_topics):
     """A row of the table "parts": medians over updates."""
     X = load(corpus)[0][: N_BEFORE + 2000].astype(np.float64)
     model, words = OnlineEMLDA(n_components=n_topics, random_state=0), []
-
     model.partial_fit(X[:N_BEFORE])
-    places = {
-        "rows": (_topic_rows, "_gather"),
-        "draws": (GibbsStep, "__call__"),
-        "adding": (WordCounts, "add"),
-    }
-    places["all"] = _minibatches, "train_on_batch"
+    places = {"rows": (_topic_rows, "_gather"), "draws": (GibbsStep, "__call__")}
+    places |= {"adding": (WordCounts, "add"), "all": (_minibatches, "train_on_batch")}
     with timed_in(places, time.perf_counter) as spent:
         model.partial_fit(X[N_BEFORE:])
     for first in range(N_BEFORE, X.shape[0], 50):

@@ -11,7 +11,8 @@ from functools import partial
 import matplotlib.pyplot as plt
 import numpy as np
 from _corpora import N_TEST, default_corpus, load
-from _study import Study, named, new_parser, save, seconds_of
+from _pictures import named, save
+from _study import Study, new_parser, seconds_of
 from _traces import add_documents, tomotopy_topics
 
 from sktopic import OnlineEMLDA

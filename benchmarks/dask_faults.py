@@ -141,12 +141,12 @@ def main():
                 if (kind, seed) not in study.cache:
                     study.cache.add((kind, seed), dict(zip(HEADER[2:], printed(trial(seed)))))
                     study.sign()
-    rows = study.cache.rows.values()
-    study.write("", HEADER, [[_shown(row[name]) for name in HEADER] for row in rows])
+    write_tables(study)
 
 
-def _shown(value):
-    return f"{value:.1f}" if isinstance(value, float) else value
+def write_tables(study):
+    rows = ({**row, "seconds": f"{row['seconds']:.1f}"} for row in study.cache.rows.values())
+    study.write("", HEADER, [[row[name] for name in HEADER] for row in rows])
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from threading import Event, Thread
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import Study, apart, new_parser, printed, shown
+from _study import Study, apart, megabytes, new_parser, printed, shown
 
 from sktopic import OnlineEMLDA
 from sktopic.dask import DaskTopicModel
@@ -52,12 +52,6 @@ def estimator(seed=0, passes=1, n_topics=100):
     return OnlineEMLDA(n_components=n_topics, random_state=seed, n_jobs=1, max_iter=passes)
 
 
-def resident_mb(process="self"):
-    """Anonymous memory of a process, in MB."""
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon"))
-
-
 def timed(path, kind, _):
     """A row of times, measured in a process of its own."""
     corpus = open_corpus(path)
@@ -66,10 +60,10 @@ def timed(path, kind, _):
     X, model = corpus, DaskTopicModel(estimator(), client=False)
     if kind == "plain fit":
         X, model = corpus[:], estimator()
-    memory, begin, used = resident_mb(), time.perf_counter(), time.process_time()
+    memory, begin, used = megabytes("RssAnon"), time.perf_counter(), time.process_time()
     model.fit(X)
     seconds, used = time.perf_counter() - begin, time.process_time() - used
-    return [seconds, used, 0.0, getattr(model, "n_merges_", 0), 0.0, resident_mb() - memory]
+    return [seconds, used, 0.0, getattr(model, "n_merges_", 0), 0.0, megabytes("RssAnon") - memory]
 
 
 def timed_on_cluster(n_workers, corpus):
@@ -82,14 +76,14 @@ def timed_on_cluster(n_workers, corpus):
         Client(cluster) as client,
     ):
         DaskTopicModel(estimator()).fit([delayed(corpus[:2000])])  # imports
-        before, memory = client.run(time.process_time), resident_mb()
+        before, memory = client.run(time.process_time), megabytes("RssAnon")
         sent = sum(client.run(bytes_sent).values())
         begin, used = time.perf_counter(), time.process_time()
         model = DaskTopicModel(estimator()).fit(corpus)
         seconds, here = time.perf_counter() - begin, time.process_time() - used
         workers = sum(client.run(time.process_time).values()) - sum(before.values())
         sent = (sum(client.run(bytes_sent).values()) - sent) / model.n_merges_ / 1e6
-        return [seconds, workers, here, model.n_merges_, sent, resident_mb() - memory]
+        return [seconds, workers, here, model.n_merges_, sent, megabytes("RssAnon") - memory]
 
 
 def bytes_sent(dask_worker):
@@ -114,13 +108,13 @@ def remembered(path, n_documents, n_topics, passes):
             corpus = save_corpus(Path(folder, "part"), corpus[:n_documents])
         DaskTopicModel(estimator()).fit([delayed(corpus[:2000])])  # imports
         processes = client.run_on_scheduler(os.getpid), "self"
-        before = most = [resident_mb(process) for process in processes]
+        before = most = [megabytes("RssAnon", process) for process in processes]
         ended = Event()
 
         def watch():
             nonlocal most
             while not ended.wait(0.02):
-                most = [max(mb, resident_mb(process)) for mb, process in zip(most, processes)]
+                most = [max(mb, megabytes("RssAnon", process)) for mb, process in zip(most, processes)]
 
         watching = Thread(target=watch)
         watching.start()
@@ -143,29 +137,26 @@ def scored(path, lanes, passes, seed):
     return model.score(test)
 
 
-FUNCTIONS = {"times": timed, "memory": remembered, "score": scored}
+# Part -> function and runs, each in a process of its own.
+RUNS = {
+    "times": (timed, [(kind, repeat) for repeat in REPEATS for kind in KINDS]),  # in turn
+    "memory": (remembered, SIZES),
+    "score": (scored, [(n, p, seed) for p in PASSES for n in (0, *LANES) for seed in SEEDS[p]]),
+}
 
 
-def rows_of(study, path, part, runs):
-    """What is measured in each of the runs, in a process of its own."""
-    for run in runs:
-        if (part, *run) not in study.cache:
-            study.cache.add((part, *run), {part: printed(apart(FUNCTIONS[part], path, *run))})
-            study.sign()
-    return [study.cache.get(part, *run)[part] for run in runs]
+def rows_of(study, part, **columns):
+    return [row[part] for row in study.cache.select(part=part, **columns)]
 
 
-def write_tables(study, path):
-    rows_of(study, path, "times", [(kind, repeat) for repeat in REPEATS for kind in KINDS])  # in turn
-    times = {kind: rows_of(study, path, "times", [(kind, repeat) for repeat in REPEATS]) for kind in KINDS}
-    table = [[kind, *shown(np.median(each, axis=0), ".3g")] for kind, each in times.items()]
-    study.write("times", TIMES, table)
-    table = rows_of(study, path, "memory", SIZES)
+def write_tables(study):
+    times = [np.median(rows_of(study, "times", kind=kind), axis=0) for kind in KINDS]
+    study.write("times", TIMES, [[kind, *shown(each, ".3g")] for kind, each in zip(KINDS, times)])
+    table = rows_of(study, "memory")
     study.write("memory", MEMORIES, [[*row[:4], *shown(row[4:], ".3g")] for row in table])
     table = []
     for passes in PASSES:
-        runs = {lanes: [(lanes, passes, seed) for seed in SEEDS[passes]] for lanes in (0, *LANES)}
-        scores = {lanes: np.array(rows_of(study, path, "score", each)) for lanes, each in runs.items()}
+        scores = {n: np.array(rows_of(study, "score", lanes=n, passes=passes)) for n in (0, *LANES)}
         for lanes, values in scores.items():
             less = scores[0] - values
             cells = shown([values.mean(), less.mean(), less.max()])
@@ -179,7 +170,13 @@ def main():
     arguments = parser.parse_args()
     study = Study("dask_scaling", arguments)
     with tempfile.TemporaryDirectory() as folder:
-        write_tables(study, training_documents(arguments.corpus or folder).path)
+        path = training_documents(arguments.corpus or folder).path
+        for part, (function, runs) in RUNS.items():
+            for run in runs:
+                if (part, *run) not in study.cache:
+                    study.cache.add((part, *run), {part: printed(apart(function, path, *run))})
+                    study.sign()
+    write_tables(study)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 from _corpora import load
-from _study import Study, new_parser
+from _study import Study, new_parser, seconds_of
 
 import sktopic
 from sktopic._topics._prior import default_prior, default_topic_word_prior
@@ -125,7 +125,7 @@ def measured(study, estimator):
     return {tuple(str(row[name]) for name in FIELDS[:5]): row for row in rows}
 
 
-def write_tables(study, estimator):
+def write_table(study, estimator):
     """Every run, and the mean over corpora of each variant's score less the default's."""
     name, variants, _ = STUDIES[estimator]
     rows = measured(study, estimator)
@@ -175,9 +175,8 @@ def runs_of(estimator):
 def measure(estimator, n_components, max_iter, parameter, value, corpus, given):
     """The row of a run."""
     train, test, _ = load(corpus)
-    model, start = new_model(estimator, n_components, max_iter, given), time.perf_counter()
-    model.fit(train)
-    seconds = time.perf_counter() - start
+    model = new_model(estimator, n_components, max_iter, given)
+    seconds, _ = seconds_of(model.fit, train, clock=time.perf_counter)
     row = {"score": round(float(score_of(model, test[:500])), 4), "seconds": round(seconds, 2)}
     if STUDIES[estimator][1] in NUMBER_VARIANTS:
         row["topics"] = int(model.n_components_)
@@ -189,8 +188,13 @@ def main():
     for estimator in STUDIES:
         runs = runs_of(estimator)
         study.measure(measure, runs, lambda run, runs=runs: (runs[run],))
+    write_tables(study)
+
+
+def write_tables(study):
+    for estimator in STUDIES:
         if study.cache.select(estimator=estimator):
-            write_tables(study, estimator)
+            write_table(study, estimator)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,12 @@ fold-in for both; gains are means over seeds, with intervals of 95 percent (Stud
 the processor in training.
 """
 
-import time
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
 from _corpora import load
-from _study import Study, interval, new_parser
+from _study import Study, interval, new_parser, seconds_of
 
 from sktopic._inference import GibbsStep
 from sktopic.lda import OnlineEMLDA
@@ -38,16 +37,15 @@ def measured(corpus, n_components, seed):
     train, test, _ = load(corpus)
     row = {"scores": [], "seconds": []}
     for model in (OnlineEMLDA, TokenByToken):
-        start = time.process_time()
-        found = model(n_components, random_state=seed).fit(train)
-        row["seconds"].append(round(time.process_time() - start, 2))
+        seconds, found = seconds_of(model(n_components, random_state=seed).fit, train)
+        row["seconds"].append(round(seconds, 2))
         prior = found.doc_topic_prior_
         score = document_completion(found.components_, test[:N_TEST], doc_topic_prior=prior)
         row["scores"].append(round(score, 5))
     return row
 
 
-def write_table(study):
+def write_tables(study):
     table = []
     for cell in product(CORPORA, ALL_COMPONENTS):
         rows = study.cache.found((*cell, seed) for seed in SEEDS)
@@ -63,7 +61,7 @@ def write_table(study):
 def main():
     study = Study("document_starts", new_parser(__doc__, runs=True, jobs=1).parse_args())
     study.measure(measured, [(*cell, seed) for seed, *cell in product(SEEDS, CORPORA, ALL_COMPONENTS)])
-    write_table(study)
+    write_tables(study)
 
 
 if __name__ == "__main__":

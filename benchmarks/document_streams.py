@@ -16,7 +16,8 @@ from unittest.mock import patch
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import CORPUS_NAMES, Study, interval, new_parser, shown
+from _results import CORPUS_NAMES
+from _study import Study, interval, new_parser, shown
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic._kernels.random._rng import position_keys
@@ -77,7 +78,7 @@ def measure(corpus, name, seed):
     return {"by position": round(by_position, 5), "by content": round(by_content, 5)}
 
 
-def table(study):
+def rows_of(study):
     for corpus in CORPORA:
         share = share_repeated(documents_of(corpus)[0])
         for kind in METHODS:
@@ -92,7 +93,11 @@ def main():
     study = Study("document_streams", new_parser(__doc__, runs=True).parse_args())
     cells = product(CORPORA, METHODS, range(5))
     study.measure(measure, [(corpus, kind.__name__, seed) for corpus, kind, seed in cells])
-    study.write("", HEAD, table(study))
+    write_tables(study)
+
+
+def write_tables(study):
+    study.write("", HEAD, rows_of(study))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ from itertools import product
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import Study, finish, line, new_parser, panels, shown, spread, styles, with_deciles
+from _pictures import finish, line, panels, styles
+from _study import Study, new_parser, shown, spread, with_deciles
 
 from sktopic import lda
 from sktopic.metrics import coherence, document_completion
@@ -202,6 +203,10 @@ def main():
     study = Study("g_ope", new_parser(__doc__, runs=True).parse_args())
     study.measure(measure, p_runs())
     study.measure(measure, method_runs(study.cache))
+    write_tables(study)
+
+
+def write_tables(study):
     draw_p(study)
     draw_methods(study)
 

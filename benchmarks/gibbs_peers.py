@@ -120,12 +120,8 @@ MALLET = {"num_topics": PLANTED, "iterations": SWEEPS, "alpha_sum": ALPHA_SUM, "
 MALLET |= {"optimize_interval": 0, "num_samples": 1, "sample_interval": 1}
 GIBBS = {"n_components": PLANTED, "max_iter": SWEEPS, "n_draws": 1}
 GIBBS |= {"doc_topic_prior": ALPHA, "topic_word_prior": ETA}
-LEARNING = {
-    "n_components": TEXT_TOPICS,
-    "max_iter": 1000,
-    "doc_topic_prior": "auto",
-    "topic_word_prior": "auto",
-}
+LEARNING = {"n_components": TEXT_TOPICS, "max_iter": 1000}
+LEARNING |= {"doc_topic_prior": "auto", "topic_word_prior": "auto"}
 MODELS = {
     "cells": {
         "lda": (of_lda, {"n_topics": PLANTED, "n_iter": SWEEPS, **PRIORS}),
@@ -156,11 +152,8 @@ def measure(part, name, seed):
         seconds, model = seconds_of(OnlineEMLDA(name, random_state=seed, n_jobs=1).fit, X)
         arun = arun_2010(model, X, proportions=model.transform(X))
         measured = {"arun": round(arun, 5), "cao": round(cao_juan_2009(model), 5)}
-        return {
-            "seconds": round(seconds, 3),
-            "score": round(document_completion(model, X_test), 5),
-            **measured,
-        }
+        score = round(document_completion(model, X_test), 5)
+        return {"seconds": round(seconds, 3), "score": score, **measured}
     train, settings = MODELS[part][name]
     topics, prior, seconds = train(X, tokens_of(X), seed, dict(settings))
     topics = topics / topics.sum(axis=1, keepdims=True) + 1e-12  # for words that have no tokens

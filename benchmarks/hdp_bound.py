@@ -17,7 +17,8 @@ from itertools import product
 
 import numpy as np
 from _corpora import N_TEST, load
-from _study import Study, finish, new_parser, panels, seconds_of, styles
+from _pictures import finish, panels, styles
+from _study import Study, grouped, new_parser, seconds_of
 from _traces import completion
 
 from sktopic.datasets import make_bars
@@ -101,10 +102,7 @@ def found(cache, part):
 
 def by_topics(cache, part):
     """Topics given -> rows of all seeds."""
-    groups = {}
-    for (n, _), row in found(cache, part):
-        groups.setdefault(n, []).append(row)
-    return groups
+    return grouped((n, row) for (n, _), row in found(cache, part))
 
 
 def best_bound(cache):
@@ -179,9 +177,8 @@ def draw(study):
             groups = by_topics(study.cache, part)
             rows = [row for group in groups.values() for row in group]
             if part == "fixed":
-                axis.plot(
-                    list(groups), [np.mean([row[what] for row in group]) for group in groups.values()], **look
-                )
+                means = [np.mean([row[what] for row in group]) for group in groups.values()]
+                axis.plot(list(groups), means, **look)
             pairs = [(n, row) for n, group in groups.items() for row in group]
             points = [row["topics"] if part == "moving" else n for n, row in pairs]
             dots = {**look, "linestyle": "", "marker": "o"}

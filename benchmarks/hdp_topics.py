@@ -19,7 +19,8 @@ from itertools import product
 
 import numpy as np
 from _corpora import N_TEST, load
-from _study import Study, extremes, finish, interval, line, new_parser, panels, seconds_of, styles
+from _pictures import finish, line, panels, styles
+from _study import Study, extremes, grouped, interval, new_parser, seconds_of
 from _traces import SEED, completion, trace_of_sweeps
 
 from sktopic.hdp import CollapsedGibbsHDP, HybridHDP
@@ -88,10 +89,8 @@ def given(corpus):
 def measure_chain(corpus, method, start, seed, seconds):
     train, test, _ = load(corpus)
     settings = {**CHAINS[method], **given(corpus), "max_iter": 10**6, "evaluate_every": 0}
-    model, aloud = (
-        CollapsedGibbsHDP(start, **settings, random_state=seed),
-        noted_aloud((corpus, method, start)),
-    )
+    model = CollapsedGibbsHDP(start, **settings, random_state=seed)
+    aloud = noted_aloud((corpus, method, start))
     return {"trace": trace_of_sweeps(model, train, test[:N_TEST], seconds, aloud, first=1, factor=1.2)}
 
 
@@ -142,9 +141,7 @@ def write_ends(study):
 
 def write_intervals(study):
     """A row for each start, with intervals over seeds."""
-    groups = {}
-    for (*what, _), end in all_ends(study.cache):
-        groups.setdefault(tuple(what), []).append(end)
+    groups = grouped((tuple(what), end) for (*what, _), end in all_ends(study.cache))
     table = []
     for what, found in groups.items():
         cells = [cell_of([end[name] for end in found], digits) for name, digits in COLUMNS]
@@ -220,10 +217,8 @@ def draw_curve(study):
     looks = styles(allowed + free)
     for corpus, axis in axes.items():
         for method in allowed:
-            scores = {}
-            for (*what, n, _), end in found:
-                if what == [corpus, method]:
-                    scores.setdefault(n, []).append(end["score"])
+            mine = ((run[2], end["score"]) for run, end in found if run[:2] == (corpus, method))
+            scores = grouped(mine)
             if scores:
                 label = f"{method}: at most so many"
                 line(axis, [*scores], [*scores.values()], label, looks[method], extremes)

@@ -27,19 +27,8 @@ from itertools import product
 
 import numpy as np
 from _corpora import N_TEST, load
-from _study import (
-    Study,
-    extremes,
-    finish,
-    interval,
-    line,
-    new_parser,
-    note_seeds,
-    panels,
-    seconds_of,
-    shown,
-    styles,
-)
+from _pictures import finish, line, note_seeds, panels, styles
+from _study import Study, extremes, interval, new_parser, seconds_of, shown
 from _traces import PEER_TRACES, SEED, completion, trace_of, trace_of_sweeps
 
 from sktopic import OnlineEMLDA
@@ -57,13 +46,8 @@ PASSES = 2
 BATCH_SIZES = (10, 20, 50, 100, 200, 500, 1000)
 TRUNCATIONS = (50, 100, 200, 500, 1000)
 TRUNCATION_BATCHES = (100, 1000)
-PAPER = {
-    "topic_concentration": 1.0,
-    "doc_concentration": 1.0,
-    "learning_decay": 0.6,
-    "topic_word_prior": 0.01,
-}
-PAPER |= {"batch_size": 100, "doc_burn_in": 5, "doc_sweeps": 5}
+PAPER = {"topic_concentration": 1.0, "doc_concentration": 1.0, "topic_word_prior": 0.01}
+PAPER |= {"learning_decay": 0.6, "batch_size": 100, "doc_burn_in": 5, "doc_sweeps": 5}
 ONLINE = {
     "HybridHDP": (HybridHDP, {}),
     "HybridHDP, paper": (HybridHDP, {**PAPER, "sampler": "sparse_table_indicator", "root_weight": "paper"}),
@@ -368,7 +352,7 @@ def write_steps(study):
     study.write("steps", [*head, "nanoseconds a draw for these", "times as fast as dense"], table)
 
 
-def draw_all(study):
+def write_tables(study):
     for part in ("batch", "truncation"):
         draw_ends(study, part)
     for write in (draw_time, write_race, draw_starts, write_steps):
@@ -379,7 +363,7 @@ def main():
     study = Study("hybrid_hdp", new_parser(__doc__, runs=True).parse_args())
     for part in PARTS:  # some rows are from before they had all measures
         study.measure(PARTS, runs_of(part), needs=MEASURES if part in ("batch", "truncation") else ())
-    draw_all(study)
+    write_tables(study)
 
 
 if __name__ == "__main__":

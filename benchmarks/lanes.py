@@ -83,7 +83,7 @@ def mean_score(study, corpus, n_lanes, kind):
     return np.mean([run["score"] for run in study.cache.select(corpus=corpus, n_lanes=n_lanes, kind=kind)])
 
 
-def write_table(study):
+def write_tables(study):
     columns = list(product(CORPORA, LANES))
     rows = [
         [label, *(f"{mean_score(study, *column, kind):.3f}" for column in columns)]
@@ -95,7 +95,7 @@ def write_table(study):
 def main():
     study = Study("lanes", new_parser(__doc__, runs=True).parse_args())
     study.measure(measure, [(c, n, kind, s) for c, s, n, kind in product(CORPORA, range(2), LANES, LABELS)])
-    write_table(study)
+    write_tables(study)
 
 
 if __name__ == "__main__":

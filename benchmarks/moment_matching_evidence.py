@@ -74,7 +74,7 @@ def interval_cells(values):
     return [f"{mean:.1f}", f"{low:.1f} to {high:.1f}"]
 
 
-def write_table(study):
+def write_tables(study):
     """Against three topics, data set by data set."""
     table = []
     for true, n_topics in product(TRUE_NUMBERS, NUMBERS):
@@ -94,7 +94,7 @@ def write_table(study):
 def main():
     study = Study("moment_matching_evidence", new_parser(__doc__, runs=True).parse_args())
     study.measure(measure, [(true, n, seed) for seed, true, n in product(SEEDS, TRUE_NUMBERS, NUMBERS)])
-    write_table(study)
+    write_tables(study)
 
 
 if __name__ == "__main__":

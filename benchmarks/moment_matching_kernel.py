@@ -13,13 +13,12 @@ vocabularies of 1,000 to 100,000 words, drawn with Zipf's frequencies or uniform
 All are measured in turns, and the fastest of all rounds counts, with the median beside it.
 """
 
-import time
 from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
 from _corpora import load
-from _study import Study, new_parser, one_thread, printed
+from _study import Study, new_parser, one_thread, printed, seconds_of
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
 from sktopic._kernels.moments import _matching
@@ -220,9 +219,7 @@ def some(tokens, first, n):
 
 def microseconds(state, sum_match, tokens):
     """Of one token, in this process."""
-    begin = time.process_time()
-    state.filter(sum_match, tokens)
-    return 1e6 * (time.process_time() - begin) / len(tokens[0])
+    return 1e6 * seconds_of(state.filter, sum_match, tokens)[0] / len(tokens[0])
 
 
 def check_agreement(kernel, plain):

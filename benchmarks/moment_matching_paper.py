@@ -36,20 +36,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import (
-    Study,
-    finish,
-    interval,
-    line,
-    new_parser,
-    note_seeds,
-    panels,
-    seconds_of,
-    shown,
-    spread,
-    styles,
-    with_deciles,
-)
+from _pictures import finish, line, note_seeds, panels, styles
+from _study import Study, grouped, interval, new_parser, seconds_of, shown, spread, with_deciles
 
 from sktopic import OnlineEMLDA
 from sktopic._documents._matrices import canonical_counts
@@ -332,11 +320,8 @@ def order_topics(corpus, method):
 
 def found_numbers(cache, prior, name, settings):
     """True number of topics -> those found in each data set."""
-    found, cell = {}, f"{prior}, {name}, {settings}"
-    for row in cache.found(number_runs()):
-        if cell in row["found"]:
-            found.setdefault(row["true_topics"], []).append(row["found"][cell])
-    return found
+    cell, rows = f"{prior}, {name}, {settings}", cache.found(number_runs())
+    return grouped((row["true_topics"], row["found"][cell]) for row in rows if cell in row["found"])
 
 
 def number_row(prior, name, settings, n, found):
@@ -396,10 +381,8 @@ HDP_LINES = {"HDP, alpha learned": "fold-in", "HDP, alpha 1": "fold-in, 1"}
 
 def found_by(cache, corpus, method, settings):
     """Number of topics given -> rows of all seeds."""
-    found = {}
-    for row in cache.found(runs_of(corpus, method, settings, own_order(corpus, method, settings))):
-        found.setdefault(row["n_components"], []).append(row)
-    return found
+    rows = cache.found(runs_of(corpus, method, settings, own_order(corpus, method, settings)))
+    return grouped((row["n_components"], row) for row in rows)
 
 
 def draw_text(study, lines, hdp_lines):
@@ -514,7 +497,7 @@ def write_words(study):
     study.write("words", ["corpus", "model", "settings", "topics found", "share", "words"], table)
 
 
-def draw_all(study):
+def write_tables(study):
     if study.cache.found(number_runs()):
         for write in (draw_number, write_number, write_rates):
             write(study)
@@ -528,7 +511,7 @@ def main():
     parts = {part: partial(measure_number, part) for part in NUMBER_PARTS}
     parts |= {"text": measure_text, "words": measure_words}
     study.measure(parts, [*number_runs(), *text_runs(), *word_runs()])
-    draw_all(study)
+    write_tables(study)
 
 
 if __name__ == "__main__":

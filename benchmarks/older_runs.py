@@ -11,7 +11,7 @@ from _study import RUNS, Cache, Study, new_parser
 from _versions import VERSIONS, estimators_of
 
 
-def write_table(study):
+def write_tables(study):
     """Of each study and estimator that has changed: its runs, and those of older code."""
     table = []
     for path in sorted(RUNS.glob("*.jsonl")):
@@ -26,7 +26,7 @@ def write_table(study):
 
 
 def main():
-    write_table(Study("older_runs", new_parser(__doc__).parse_args()))
+    write_tables(Study("older_runs", new_parser(__doc__).parse_args()))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import DECILES, Study, finish, interval, line, new_parser, panels, save, shown, spread, styles
+from _pictures import finish, line, panels, save, styles
+from _study import DECILES, Study, interval, new_parser, shown, spread
 
 from sktopic import hdp, lda
 from sktopic._topics._prior import default_topic_word_prior
@@ -402,10 +403,9 @@ def draw_steps(study):
             found = [last(runs_of(study.cache, corpus, "G-OEM", k, each)) for each in settings]
             if all(found):
                 line(axis, DECAYS, found, f"{k} topics", {"color": f"C{i}", "marker": "."})
-                cells = [
-                    [d, "yes" if average else "no", f"{np.median(v):.4f}"] for d, v in zip(DECAYS, found)
-                ]
-                rows.extend([corpus, k, *each, len(v)] for each, v in zip(cells, found))
+                yes = "yes" if average else "no"
+                for decay, values in zip(DECAYS, found):
+                    rows.append([corpus, k, decay, yes, f"{np.median(values):.4f}", len(values)])
         axis.legend(frameon=False)
     label(axes, "exponent of the step size")
     save(figure, study.path("_steps.svg"))
@@ -504,7 +504,7 @@ def draw_time(study):
     study.write("time", ["seconds of training", *CORPORA], rows)
 
 
-def draw(study):
+def write_tables(study):
     """Everything that the runs in the cache allow."""
     draw_against_topics(study, METHODS, "topics")
     draw_against_topics(study, tuple(ONLINE_EM), "boosting")
@@ -520,7 +520,7 @@ def main():
     arguments = parser.parse_args()
     study = Study("online_em", arguments)
     run_all(study, [run for name in arguments.figures for run in STUDIES[name]])
-    draw(study)
+    write_tables(study)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ from unittest.mock import patch
 
 import numpy as np
 from _corpora import N_TEST, load
-from _study import Study, finish, interval, new_parser, panels, seconds_of, shown, styles
+from _pictures import finish, panels, styles
+from _study import Study, interval, new_parser, seconds_of, shown
 from _traces import fit_and_score
 
 from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, _hybrid_topics

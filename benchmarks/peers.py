@@ -254,10 +254,9 @@ def transform(report, train, test, n_components):
     for _ in range(3):
         own_seconds.append(seconds_of(own.transform, test)[0])
         peer_seconds.append(seconds_of(peer.transform, test)[0])
-    speeds = test.shape[0] / np.median(peer_seconds), test.shape[0] / np.median(own_seconds)
+    speeds = (test.shape[0] / np.array(seconds) for seconds in (peer_seconds, own_seconds))
     name = "scikit-learn online"
-    ratio = np.median(np.array(peer_seconds) / np.array(own_seconds))
-    report.line(n_components, "transform, documents per second", name, *speeds, ratio)
+    medians(report, n_components, "transform, documents per second", name, *speeds)
     with Workers(1) as workers:
         counts = canonical_counts(test.astype(np.float64))
         groups, topics = MatrixDocuments(counts).groups(), plug_in_model(peer, None)[0]

@@ -23,8 +23,9 @@ from itertools import product
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
+from _pictures import panels, save
 from _results import MAIN, PUBLISHED, read_tables
-from _study import Study, new_parser, panels, save
+from _study import Study, new_parser, seconds_of
 from cost import copy_rate, measured
 from scipy.stats import norm
 
@@ -120,13 +121,10 @@ def threads():
 def merge():
     """Seconds to add an entry to its row, and to copy a byte of rows."""
     n_words, n_topics = 20_000, 1000
-    rows, seconds = np.zeros((n_words, n_topics)), []
+    rows = np.zeros((n_words, n_topics))
     update = LaneUpdate(None, np.arange(n_words), np.ones((n_words, n_topics), dtype=np.float32))
-    for _ in range(5):
-        start = time.process_time()
-        update.add_to(rows, 0.5)
-        seconds.append(time.process_time() - start)
-    return {"entry": min(seconds) / rows.size, "copied": 2 / copy_rate()}
+    seconds = min(seconds_of(update.add_to, rows, 0.5)[0] for _ in range(5))
+    return {"entry": seconds / rows.size, "copied": 2 / copy_rate()}
 
 
 def dask():
@@ -146,12 +144,7 @@ def dask():
         seconds = {"start": time.perf_counter() - start}
 
         def timed(submit):
-            times = []
-            for i in range(3):
-                start = time.process_time()
-                wait(submit(i))
-                times.append(time.process_time() - start)
-            return min(times)
+            return min(seconds_of(lambda i=i: wait(submit(i)))[0] for i in range(3))
 
         n_tasks, n_dependent, n_before, n_values = 2000, 20, 200, 8 * 2**20
         before = client.map(str, range(n_before))
@@ -443,13 +436,9 @@ def plans(costs, cluster):
         if plan is None:
             yield [*case, "too much memory", *["-"] * 6, alone]
             continue
-        cells = [
-            f"{plan.seconds / 3600:.3g}",
-            f"{plan.efficiency:.2f}",
-            f"{plan.between:.2g}",
-            f"{plan.merges:.0f}",
-        ]
-        yield [*case, *cells, f"{plan.sent / 1e9:.3g}", f"{plan.memory / 1e9:.3g}", plan.shards, alone]
+        cells = [f"{plan.seconds / 3600:.3g}", f"{plan.efficiency:.2f}", f"{plan.between:.2g}"]
+        cells += [f"{plan.merges:.0f}", f"{plan.sent / 1e9:.3g}", f"{plan.memory / 1e9:.3g}"]
+        yield [*case, *cells, plan.shards, alone]
 
 
 def borders(costs, cluster):
@@ -468,7 +457,8 @@ def simulations(costs, cluster):
         yield [*case, f"{predicted:.3g}", f"{simulated:.3g}", f"{predicted / simulated:.2f}"]
 
 
-def write_costs(study):
+def write_tables(study):
+    """Those of the runs; predictions from them follow."""
     costs = Costs(study.cache)
     study.write("costs", COSTS_HEAD, costs.table())
     study.write("added", ADDED_HEAD, costs.added_table())
@@ -518,7 +508,7 @@ def main():
     study = Study("scale_plan", arguments)
     study.measure({"token": token, "added": added, "merge": merge, "dask": dask}, RUNS)
     cluster = Cluster(link=arguments.gbits * 1e9 / 8, latency=arguments.latency)
-    write_costs(study)
+    write_tables(study)
     write_plans(study, cluster)
     draw(study, cluster)
 

@@ -261,11 +261,8 @@ MEASURES = {
         for k in (100, 1000)
     ],
     "peers": [
-        ("arxiv_0", name, 100, DOCUMENTS, PEER(method, name="scikit-learn"), now(function, 100))
-        for name, method, function in (
-            ("training", "partial_fit", train),
-            ("transform", "transform", transform),
-        )
+        ("arxiv_0", name, 100, DOCUMENTS, PEER(method, name="scikit-learn"), now(own, 100))
+        for name, method, own in (("training", "partial_fit", train), ("transform", "transform", transform))
     ],
 }
 

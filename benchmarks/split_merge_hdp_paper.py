@@ -30,18 +30,8 @@ from itertools import product
 import numpy as np
 import scipy.sparse as sp
 from _corpora import N_TEST, load
-from _study import (
-    Study,
-    finish,
-    interval,
-    new_parser,
-    note_seeds,
-    panels,
-    seconds_of,
-    shown,
-    styles,
-    timed_in,
-)
+from _pictures import finish, note_seeds, panels, styles
+from _study import Study, grouped, interval, new_parser, seconds_of, shown, timed_in
 from _traces import SEED, Trace, completion, trace_of, trace_of_sweeps, traced
 from scipy.optimize import minimize
 from scipy.special import digamma, expit, gammaln, logit
@@ -351,10 +341,9 @@ def draw_figure(study):
     figure, axes = panels(titles, max(len(corpora), 1))
     looks = styles(METHODS)
     for corpus in corpora:
-        groups, named = {}, set()
+        named, rows = set(), found(study.cache, corpus)
         clock = "seconds" if corpus in SECONDS else "documents"
-        for (*what, _), row in found(study.cache, corpus):
-            groups.setdefault(tuple(what), []).append(row["trace"])
+        groups = grouped((tuple(what), row["trace"]) for (*what, _), row in rows)
         several = Counter(method for method, _ in groups)
         for (method, start), traces in groups.items():
             look = {**looks[method], "marker": "", "linewidth": 0.9}
@@ -421,9 +410,8 @@ def write_bars(study):
 
 def write_ends(study, part):
     """Where runs on text end, best first: means over seeds."""
-    groups, table = {}, []
-    for (*what, _), row in found(study.cache, part):
-        groups.setdefault(tuple(what), []).append(row["trace"][-1])
+    table, rows = [], found(study.cache, part)
+    groups = grouped((tuple(what), row["trace"][-1]) for (*what, _), row in rows)
     for (method, n), ends in groups.items():
         scores = shown(interval([end["score"] for end in ends]))
         topics = [str(end["topics"]) for end in ends]
@@ -472,6 +460,10 @@ def write_texts(study):
 def main():
     study = Study("split_merge_hdp", new_parser(__doc__, runs=True).parse_args())
     study.measure(PARTS, [run for part in PARTS for run in runs_of(part)])
+    write_tables(study)
+
+
+def write_tables(study):
     for write in (draw_figure, write_bars, write_small, write_texts):
         write(study)
 

@@ -15,7 +15,7 @@ from itertools import product
 
 import numpy as np
 from _corpora import load
-from _study import Study, interval, new_parser, shown
+from _study import Study, interval, new_parser, seconds_of, shown
 
 from sktopic.lda import OnlineEMLDA
 
@@ -38,9 +38,7 @@ def seconds_of_rounds(models, X, n_rounds, rng):
     seconds = np.empty((n_rounds, len(models)))
     for times in seconds:
         for i in rng.permutation(len(models)):
-            start = time.perf_counter()
-            models[i].transform(X)
-            times[i] = time.perf_counter() - start
+            times[i], _ = seconds_of(models[i].transform, X, clock=time.perf_counter)
     return seconds
 
 
@@ -48,10 +46,7 @@ def measure(corpus, seed):
     """The row of a run: scores of parts and seconds a document, by setting."""
     X, X_test, _ = load(corpus)
     model = OnlineEMLDA(n_components=100, n_jobs=1, random_state=seed).fit(X)
-    models = [
-        copy(model).set_params(transform_burn_in=burn_in, transform_sweeps=sweeps)
-        for burn_in, sweeps in SETTINGS
-    ]
+    models = [copy(model).set_params(transform_burn_in=b, transform_sweeps=s) for b, s in SETTINGS]
     some = X_test[:N_AT_ONCE]
     seconds = seconds_of_rounds(models, some, N_ROUNDS, np.random.default_rng(seed)) / some.shape[0]
     return {
@@ -73,14 +68,14 @@ def table(study, corpus):
         yield [corpus, *setting, f"{1 / np.median(seconds[i]):.0f}", f"{faster:.2f}", *difference]
 
 
-def write_table(study):
+def write_tables(study):
     study.write("", HEAD, [row for corpus in CORPORA for row in table(study, corpus)])
 
 
 def main():
     study = Study("transform_sweeps", new_parser(__doc__, runs=True, jobs=1).parse_args())
     study.measure(measure, list(product(CORPORA, SEEDS)))
-    write_table(study)
+    write_tables(study)
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ def measure(length, part):
     return {"sums": np.round(sums, 4).tolist()}
 
 
-def write_table(study):
+def write_tables(study):
     rows = []
     for (i, question), length in product(enumerate(QUESTIONS), LENGTHS):
         means = np.mean([run["sums"] for run in study.cache.select(words=length)], axis=0)[i] / N_AT_ONCE
@@ -125,7 +125,7 @@ def write_table(study):
 def main():
     study = Study("uncertainty", new_parser(__doc__, runs=True).parse_args())
     study.measure(measure, [(length, part) for part, length in product(range(10), LENGTHS)])
-    write_table(study)
+    write_tables(study)
 
 
 if __name__ == "__main__":

@@ -15,11 +15,13 @@ import re
 import sys
 import warnings
 from pathlib import Path
+from typing import ClassVar
 
 import _formats
 import numpy as np
 import pandas as pd
 from docutils import nodes
+from docutils.parsers.rst import directives
 from docutils.parsers.rst.directives.tables import CSVTable
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective, SphinxRole
@@ -41,7 +43,7 @@ def rows(name, **cells):
     """Rows of a table, dicts of strings: those that have these cells, by the column (with _ for a space)."""
     path, name = path_and_table(name)
     cells = {column.replace("_", " "): cell for column, cell in cells.items()}
-    found = [row for row in read_tables(path)[name] if cells.items() <= row.items()]
+    found = [row for row in read_tables(path).get(name, ()) if cells.items() <= row.items()]
     if not found:
         raise LookupError(f"{path.name} has no row of the table {name!r} with {cells}")
     return found
@@ -58,8 +60,13 @@ def table(name, *index):
 
 
 def cell(form, *names, **options):
-    """Return a function of a row, which formats some of its cells."""
-    return lambda row: form(*(row[name] for name in names), **options)
+    """Return a function of a row, which formats some of its cells, and knows their names."""
+
+    def formatted(row):
+        return form(*(row[name] for name in names), **options)
+
+    formatted.names = names
+    return formatted
 
 
 def columns(form, *names, **options):
@@ -88,21 +95,23 @@ def select(source, columns, where=None, by=None):
 def pivot(source, leads, over, value, heads, where=None, by=None):
     """A row for each distinct value of the leads, and a column for each value of the column `over`.
 
-    Heads are these values in a list, or a dict from a value to its head.
+    Heads are these values in a list, or a dict from a value to its head. A cell without a row is a dash.
     """
     (over,), heads = plain(over).values(), heads if isinstance(heads, dict) else dict(zip(heads, heads))
     cells = {}
     for row in rows_of(source, where, by):
         lead = tuple(column(row) for column in leads.values())
         cells.setdefault(lead, {})[over(row)] = value(row)
+    if missing := heads.keys() - set().union(*cells.values()):
+        raise LookupError(f"no row has {sorted(missing)}")
     shown = [(*lead, *(found.get(key, _formats.NONE) for key in heads)) for lead, found in cells.items()]
     return [*leads, *heads.values()], shown
 
 
 def wide(source, leads, form, where=None):
-    """The leads, which are the first columns, and all others by one form."""
+    """The leads, and all columns that they do not show by one form."""
     found = rows_of(source, where, None)
-    others = list(found[0])[len(leads) :]
+    others = [name for name in found[0] if not any(name in lead.names for lead in leads.values())]
     head = [*leads, *(CORPUS_NAMES.get(name, name) for name in others)]
     return head, [
         (*(lead(row) for lead in leads.values()), *(form(row[name]) for name in others)) for row in found
@@ -128,7 +137,7 @@ def names_of(env):
 def shown(text, names):
     """The figure that a role shows: its text is what stands between the braces of an f-string."""
     figure = eval(f'f"""{{{text}}}"""', names)
-    if re.search(r"\b(nan|inf)\b", figure):
+    if re.search(rf"\b(nan|inf)\b|{_formats.NONE}", figure):
         raise ValueError(f"{text} is {figure}")
     return figure
 
@@ -180,15 +189,21 @@ class Results(CSVTable, SphinxDirective):
 
 
 class StudyOf(SphinxDirective):
-    """Where the results of a study are, which script makes them, and on which machines it ran when."""
+    """Where the results of a study are, which script makes them, and on which machines it ran when.
+
+    `:computed:` marks a study that measures nothing: its script reads the runs of others.
+    """
 
     required_arguments = 1
+    option_spec: ClassVar = {"computed": directives.flag}
 
     def run(self):
         names_of(self.env)
         (study,) = self.arguments
         script = f"{study}.py" if (ROOT / "benchmarks" / f"{study}.py").exists() else f"{study}_paper.py"
         machines = [row[MEASURED_ON] for row in read_tables(PUBLISHED / f"{study}.csv").get(MEASURED_ON, ())]
+        if bool(machines) == ("computed" in self.options):
+            raise self.error(f"{study}.csv needs either a table 'measured on' or the option :computed:")
         told = f":download:`All results </benchmarks/{study}.csv>`, by ``benchmarks/{script}``"
         told += "".join(f"; {line}" for line in machines)
         return self.parse_text_to_nodes(told + ".")

@@ -1,10 +1,13 @@
 """Figures of the documentation are those of doc/benchmarks/: pages read them when they are built."""
 
+import io
 import re
 import sys
 import textwrap
 
 import pytest
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
 
 import sktopic
 from tests.pages import ROOT, module_at, written_pages
@@ -38,17 +41,35 @@ def test_no_speed_is_typed():
         assert not found, f"{page} has typed speeds, which :figure: should read from doc/benchmarks/: {found}"
 
 
-def test_a_figure_that_is_not_there_is_an_error(figures):
-    names = {"share": figures.table("coherence.k", "topics")["share of a top word"]}
-    assert figures.shown("share[5]:.1f", names) == "0.3"
-    for expression in ("share[6]", "other", "float('nan')"):
-        with pytest.raises((LookupError, NameError, ValueError)):
-            figures.shown(expression, names)
-    for name in ("coherence.none", "none"):
-        with pytest.raises(LookupError):
-            figures.rows(name)
-    with pytest.raises(LookupError):
-        figures.rows("coherence.k", topics="6")
+SHARE = """.. figures::
+
+   share = table("coherence.k", "topics")["share of a top word"]
+
+:figure:`share[5]:.1f`
+
+"""
+FAULTS = {
+    **{f":figure:`{each}`": each for each in ("share[6]", "other", "float('nan')", "fixed('')")},
+    ".. figures::\n\n   rows('none')": "none.csv has no row of the table 'main'",
+    ".. figures::\n\n   rows('coherence.k', topics='6')": "{'topics': '6'}",
+    ".. results::\n\n   pivot('hdp_models', {}, 'model', len, ['NoHDP'])": "no row has ['NoHDP']",
+    ".. study:: platforms": "'measured on'",
+}
+
+
+def test_a_figure_that_is_not_there_fails_the_build(figures, tmp_path):
+    (tmp_path / "index.rst").write_text(SHARE + "\n\n".join(FAULTS))
+    settings, told = {"extensions": ["figures"]}, io.StringIO()
+    with docutils_namespace():
+        out = tmp_path / "out"
+        app = Sphinx(tmp_path, None, out, out, "text", settings, None, told, warningiserror=True)
+        app.build()
+    assert app.statuscode == 1
+    errors = re.findall("(?:ERROR|WARNING): (.*)", told.getvalue())
+    assert len(errors) == len(FAULTS), errors
+    for error, fault in zip(errors, FAULTS.values()):
+        assert fault in error
+    assert "0.3" in (out / "index.txt").read_text(encoding="utf-8")
 
 
 def test_results_are_written_and_read_as_they_are(figures, tmp_path):

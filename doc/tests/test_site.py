@@ -61,10 +61,7 @@ def test_a_fault_is_found(site):
         ('<p id="twice">one</p><p id="twice">two</p>', "the id of another element: twice"),
         ('<img src="style.css">', "a picture whose text says too little (''): style.css"),
         ('<img src="style.css" alt="bars">', "a picture whose text says too little ('bars'): style.css"),
-        (
-            '<img src="style.css" alt="my plot.png">',
-            "a picture whose text is a name ('my plot.png'): style.css",
-        ),
+        ('<img src="style.css" alt="my p.png">', "a picture whose text is a name ('my p.png'): style.css"),
         ('<script src="https://cdn.org/a.js"></script>', "loaded from a network: https://cdn.org/a.js"),
         ('<script src="//cdn.org/a.js"></script>', "loaded from a network: //cdn.org/a.js"),
         ('<style>@import "https://cdn.org/a.css"</style>', "loaded from a network: https://cdn.org/a.css"),
