@@ -15,12 +15,12 @@ import time
 from contextlib import contextmanager, nullcontext, suppress
 from unittest import mock
 
-import numpy as np
 from _corpora import load
 from _study import Study, apart, megabytes, new_parser, printed, seconds_of
 from scipy.sparse import csr_array
 
 import sktopic
+from sktopic._state._fields import arrays_of
 from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import open_corpus, save_corpus
 
@@ -97,7 +97,7 @@ def peak_of(model, X, seconds):
     with watching(lambda: most.append(megabytes("RssAnon")), 0.02):
         passed = fit_for(model, X, seconds)
     most.append(megabytes("RssAnon"))
-    topics = sum(value.nbytes for value in vars(model).values() if isinstance(value, np.ndarray))
+    topics = sum(value.nbytes for value in arrays_of(model._state).values())
     return 2**20 * (max(most) - before), topics, passed
 
 
