@@ -2,6 +2,7 @@
 
 import pickle
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -25,7 +26,7 @@ from sktopic.hdp._hybrid_topics import divided_columns
 from sktopic.hdp._restaurants import SAMPLERS
 from sktopic.hdp._split_merge_topics import MOVE_WORK
 from sktopic.hdp._window import TopicTokens, Window
-from sktopic.hdp._window_moves import Division, Judge, WindowMoves
+from sktopic.hdp._window_moves import Division, Judge, Others, WindowMoves, WindowTopic
 
 from .conftest import assert_raises, assert_same, assert_same_state, set_attribute, state
 from .lda_models import Recorder, batch_of, smoothed, watched
@@ -389,6 +390,45 @@ def test_a_topic_alone_is_judged_by_its_full_likelihood():
     expected += (gammaln(a + lengths) - gammaln(a)).sum()
     expected += gammaln(eta + words).sum() - 9 * gammaln(eta) + gammaln(9 * eta) - gammaln(9 * eta + 30)
     assert Judge(b0, eta, 9).log_alone(tokens, n_tables, b1) == pytest.approx(expected, abs=1e-8)
+
+
+def test_a_dropped_topic_loses_what_its_tokens_gain_elsewhere_one_by_one():
+    """The definition, token by token; afterwards each token is where it is most probable."""
+    rng, eta, n_features = np.random.default_rng(3), 0.3, 7
+    weight, prior = rng.integers(1, 4, 5).astype(float), np.array([0.5, 1.5, 0.8])
+    topics = []
+    for a in prior:
+        document = np.sort(rng.integers(0, 5, 12))
+        tokens = tokens_of(rng.integers(0, n_features, 12), document, weight)
+        topics.append(WindowTopic(0, 1.0, a, replace(tokens, size=rng.uniform(0.5, 2.0, 12))))
+    judge = Judge(2.0, eta, n_features)
+    others = Others(dict(zip("abc", topics)), judge)
+    in_document, of_word = np.zeros((5, 3)), np.full((n_features, 3), eta)
+    for k, topic in enumerate(topics):
+        for word, size, document in zip(topic.tokens.word, topic.tokens.size, topic.tokens.document):
+            in_document[document, k] += size
+            of_word[word, k] += size * weight[document]
+    phi, k, left = of_word / of_word.sum(axis=0), 1, [0, 2]
+    gain = judge.log_alone(topics[k].tokens, np.count_nonzero(in_document), prior.sum())
+    mass, total = in_document + prior, of_word[:, k].sum()
+    for j, topic in enumerate(topics):
+        for word, size, document in zip(topic.tokens.word, topic.tokens.size, topic.tokens.document):
+            is_own, n = j == k, size * weight[document]
+            if is_own or in_document[document, k]:
+                elsewhere = (in_document[document] + prior)[left] @ phi[word, left]
+                own = size * is_own
+                here = prior[k] + in_document[document, k] - own
+                here *= (of_word[word, k] - n * is_own) / (total - n * is_own)
+                gain += n * np.log((here + elsewhere) / (here if is_own else elsewhere))
+            if is_own:
+                share = mass[document, left] * phi[word, left]
+                gain -= n * np.log(share.sum())
+                mass[document, left] += size * share / share.sum()
+    assert others.gain_of("b") == pytest.approx(gain, rel=1e-12)
+    others.drop("b")
+    own = topics[k].tokens
+    best = ((in_document + prior)[own.document][:, left] * phi[own.word][:, left]).argmax(axis=1)
+    assert_array_equal(others.nearest(own), np.array(["a", "c"])[best])
 
 
 def test_frozen_topics_are_not_moved_and_edits_begin_a_new_window():

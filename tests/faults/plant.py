@@ -305,7 +305,7 @@ class Contexts:
     def tests(self, fault):
         """Those that run the statement, those first that run the fewest other lines.
 
-        Where importing alone runs it, they are those of defaults, and then all of the file.
+        Where importing alone runs it, they are those of defaults, and then all of the file, if there are any.
         """
         lines = self._data.contexts_by_lineno(str(ROOT / fault.path))
         nodes = ast.walk(ast.parse((ROOT / fault.path).read_text()))
@@ -316,17 +316,17 @@ class Contexts:
         of_import = [] if running else ["tests/test_docstrings.py"]
         running = running or {test for tests in lines.values() for test in tests if test}
         ordered = sorted(running, key=lambda test: (self._n_lines[test], test))
-        return [*of_import, *dict.fromkeys(test.rpartition("|")[0] for test in ordered)]
+        return [*of_import, *dict.fromkeys(test.rpartition("|")[0] for test in ordered)] if running else []
 
 
 def search(copy, fault, options):
     """The first test that fails, and whether all tests were run."""
     chosen, files = near(copy.tree, fault)
-    if options.contexts and fault.path.endswith(".py"):
+    if options.contexts and fault.path.endswith(".py") and (tests := options.contexts.tests(fault)):
         listed = copy.tree.parent / "chosen.txt"
-        listed.write_text("\n".join(options.contexts.tests(fault)))
-        chosen = [f"@{listed}"] if listed.stat().st_size else []
-    caught = copy.test(map(str, chosen), NEAR_LIMIT) if chosen else None
+        listed.write_text("\n".join(tests))
+        chosen = [f"@{listed}"]
+    caught = copy.test(map(str, chosen), NEAR_LIMIT)
     is_caught = caught not in (None, OUT_OF_TIME)
     if is_caught or options.near:
         return caught, is_caught
