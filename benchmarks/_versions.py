@@ -25,6 +25,8 @@ CLASS = re.compile(r"[A-Z]\w+(LDA|HDP)")
 
 def columns_of(study, part):
     """The names of the columns of a run."""
+    if study not in STUDIES:
+        raise KeyError(f"add [{study}], with the columns that identify a run, to benchmarks/studies.toml")
     columns = STUDIES[study]["columns"]
     if isinstance(columns, str):
         return columns.split()

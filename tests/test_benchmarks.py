@@ -114,6 +114,16 @@ def test_every_run_is_kept_once_with_a_version_that_there_was(study, script):
 
 
 STUDIES = [*(path.name.removesuffix("_runs.jsonl") for path in RUNS), "claims", "older_runs"]
+WITHOUT_RUNS = {
+    "coherence",
+    "cost",
+    "curves",
+    "moment_matching_kernel",
+    "ope_kernel",
+    "platforms",
+    "speed",
+    "tests",
+}
 NEED_CORPORA = {"document_streams"}
 PREDICTED = {"scale_plan": {"main", "border", "simulation"}}  # from those of the runs, in ten seconds
 
@@ -138,6 +148,11 @@ def test_published_tables_are_those_of_the_runs(name, script, study, tmp_path, m
     written, published = (study.read_tables(path / f"{name}.csv") for path in (tmp_path, study.PUBLISHED))
     left_out = {study.MEASURED_ON} | PREDICTED.get(name, set())
     assert written == {table: rows for table, rows in published.items() if table not in left_out}
+
+
+def test_every_published_study_has_its_runs(study):
+    missing = {path.stem for path in study.PUBLISHED.glob("*.csv")} - set(STUDIES) - WITHOUT_RUNS
+    assert not missing or not RUNS, f"benchmarks/runs has nothing of {sorted(missing)}"
 
 
 @pytest.mark.parametrize("columns", ["speed HEAD main", "cost HEAD main", "cost PARTS_HEAD parts"])

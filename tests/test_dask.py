@@ -145,6 +145,7 @@ def test_checkpoints_of_other_models_or_documents_are_refused(tmp_path):
         here(clone(MODEL).set_params(batch_size=50), X[:1000], resume=True, **files)
     with pytest.raises(ValueError, match="of other documents"):
         here(X=X[1000:1900], resume=True, **files)
+    here(clone(MODEL).set_params(n_jobs=2, verbose=1), X[:1000], resume=True, **files)  # the same model
     (last,) = sorted((tmp_path / "a").glob("*.checkpoint"))[-1:]
     content = bytearray(last.read_bytes())
     content[len(content) // 2] ^= 1

@@ -65,6 +65,14 @@ def test_replaced_file_passes_on_its_permissions_and_readers_keep_it(path, kind)
         assert os.geteuid() != 0 or path.stat().st_gid == 12345
 
 
+@posix
+def test_no_other_group_gets_permissions(path, monkeypatch):
+    path.chmod(0o664)
+    monkeypatch.setattr(os, "chown", mock.Mock(side_effect=PermissionError))
+    _files.pass_on(path, 0o664, path.stat().st_gid + 1)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o604
+
+
 @contextmanager
 def foreign(link):
     """Give a link to another user, or pretend that this process is of another."""

@@ -375,6 +375,8 @@ def test_wrong_arguments_of_rounds_are_refused():
     refuses("to different rounds: lane 1 has n_updates=3", merge_updates, merged, updates)
     refuses("must be an integer from 1 to 65536", local_update, merged, X[:8], lane=0, n_updates=10**9)
     refuses("frozen topics do not support", local_update, merged.freeze_topics([0]), X[:10], lane=0)
+    left = merged.drop_topics([0])  # nothing is frozen any more
+    assert len(merge_updates(left, [local_update(left, X[:10], lane=0)]).components_) == len(left.components_)
 
 
 def test_updates_of_another_model_are_refused():
@@ -402,8 +404,15 @@ def test_updates_of_another_model_are_refused():
         message = f"lane 0 was .* from another model or state: its {message}"
         assert_raises(ValueError, message, merge_updates, model, [other])
         assert pickle.dumps(model) == before, change
+    names = [f"w{i}" for i in range(N_WORDS)]
+    named, (_, other) = model_and_update(feature_names=names)[0], model_and_update(feature_names=names[::-1])
+    assert_raises(ValueError, "feature_names_in_ is", merge_updates, named, [other])
     # These parameters say nothing of the model.
-    elsewhere = pickle.loads(before).set_params(n_jobs=2, batch_size=7, max_iter=9)
+    elsewhere = pickle.loads(before)
+    elsewhere.set_params(
+        **{"n_jobs": 2, "batch_size": 7, "max_iter": 9, "n_iter_no_change": 3, "shuffle": False, "tol": 0.5},
+        **{"transform_burn_in": 1, "transform_sweeps": 2, "validation_fraction": 0.3, "verbose": 1},
+    )
     assert_same_bits(
         merge_updates(elsewhere, [own]).set_params(**model.get_params()), merge_updates(model, [own])
     )

@@ -14,10 +14,11 @@ from sktopic._documents._matrices import canonical_counts
 from sktopic._inference._completion import hide
 from sktopic.datasets import make_lda_documents
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
+from sktopic.moment_matching._tokens import Tokens
 
 from .conftest import assert_raises, assert_same_state, state
 from .kernels.tools import golden
-from .lda_models import Recorder
+from .lda_models import Recorder, batch_of
 from .reference import moment_matching as reference
 from .registry import having
 from .test_interrupt import interrupted
@@ -468,6 +469,16 @@ def test_callbacks_see_the_model_after_every_group_of_documents():
     assert_array_equal(model.components_, stream.components_)
     stopped = new().set_callbacks(Recorder(stop_after=("update", 0))).fit(X)
     assert_array_equal(stopped.components_, new().fit(X[:64]).components_)
+
+
+def test_tokens_of_a_corpus_are_those_of_its_documents_in_another_order():
+    """A count above 64 is 64 equal tokens."""
+    batch = batch_of(np.array([[3, 0, 200], [0, 70.5, 1]]))
+    ordered, mixed = Tokens.in_order(batch), Tokens.mixed(batch, 7)
+    columns = [list(zip(some.document, some.word, some.weight)) for some in (ordered, mixed)]
+    assert columns[0] != columns[1] and sorted(columns[0]) == sorted(columns[1])
+    first = sorted(mixed.document.tolist().index(document) for document in (0, 1))
+    assert_array_equal(np.flatnonzero(mixed.begins), first)
 
 
 # Memory

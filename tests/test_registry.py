@@ -2,6 +2,8 @@
 
 import inspect
 
+import sktopic
+
 from .registry import (
     ARGUMENTS,
     BAD_VALUES,
@@ -20,6 +22,15 @@ from .registry import (
 )
 
 GIVEN = {"self", "X", "model", "model_or_components", "estimator"}
+
+
+def test_every_estimator_can_be_had_from_the_package():
+    """And so is in CLASSES, and can be saved."""
+    families = sktopic.lda, sktopic.hdp, sktopic.moment_matching
+    kinds = {name for family in families for name in family.__all__}
+    missing = sorted(name for name in kinds - CLASSES.keys() if hasattr(getattr(sktopic, name, None), "fit"))
+    missing += sorted(kinds - set(sktopic.__all__))
+    assert not missing, f"add {missing} to sktopic/__init__.py"
 
 
 def test_every_parameter_has_values_that_must_be_refused():

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma, gammaln
 
+from sktopic._inference._token_counts import column_sums
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import duplicate
 from sktopic._topics._topic_rows import check_components_init
@@ -296,3 +297,13 @@ def test_some_topics_are_those_of_all():
 def test_each_given_topic_sums_to_one_whatever_its_size():
     given = np.array([[1.0, 3.0, 0.0], [2e300, 1e300, 1e300]])
     assert_array_equal(check_components_init(given, 3, most=2), [[0.25, 0.75, 0.0], [0.5, 0.25, 0.25]])
+
+
+@pytest.mark.parametrize("n_topics", [1, 3])
+def test_column_sums_are_those_of_row_after_row(n_topics, monkeypatch):
+    monkeypatch.setattr("sktopic._runtime._arrays.BLOCK_ENTRIES", 4 * n_topics)
+    rows = np.random.default_rng(0).lognormal(0, 20, (10, n_topics))
+    expected = np.zeros(n_topics)
+    for row in rows:
+        expected += row
+    assert_array_equal(column_sums(rows), expected)
