@@ -457,6 +457,22 @@ def test_moves_raise_the_bound_by_more_than_their_error_allows():
         assert bool(splits) == bool(merges) == is_moved, (n, scale, confidence)
 
 
+def test_only_topics_that_are_due_are_divided():
+    """The error that is allowed for refuses all divisions, so that what was tried waits longer."""
+    state = make_model(4, split_merge=False).fit(X)._state
+    infer, batch = make_model()._method().inference, batch_of(X)
+    for due in ([0], [1, 3], [2]):
+        trials = np.zeros_like(state.trials)
+        trials["split_due"] = state.n_topic_updates + 1
+        trials["split_due"][due] -= 1
+        waiting = replace(state, trials=trials)
+        with Workers(1) as workers:
+            moves = BatchMoves(infer, 3.0, 1e9, 0, workers)
+            after, made = moves.propose_splits(waiting, infer(batch, waiting, workers), 1.0, 3)
+        assert not made
+        assert np.flatnonzero(after.trials["splits"]).tolist() == due
+
+
 def test_larger_part_of_a_split_keeps_its_identity_and_both_are_new():
     """Earlier trials of a topic do not count for its parts, and it waits for merges as a new one."""
     model = make_model(4, split_merge=False).fit(X)
