@@ -163,18 +163,19 @@ def reader(tmp_path, monkeypatch):
 read_once = functools.cache(load_docstrings)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)], ids=lambda page: page.name)
-def test_snippets_run(page, reader, sparse_interface):  # noqa: F811
-    found = snippets(page)
-    if sparse_interface == "sparray":
-        computing = [number for number, snippet in enumerate(found) if computes_with_counts(snippet)]
-        if not computing or "Vectorizer" not in page.read_text(encoding="utf-8"):
-            pytest.skip("no snippet of this page computes with counts from scikit-learn")
-        found = [
-            snippet
-            for number, snippet in enumerate(found[: computing[-1] + 1])
-            if number in computing or "preamble" in snippet.classes
-        ]
+def those_for_arrays(page):
+    """The snippets that compute with counts from scikit-learn, and the preambles before them."""
+    found = snippets(page) if "Vectorizer" in page.read_text(encoding="utf-8") else []
+    computing = [number for number, snippet in enumerate(found) if computes_with_counts(snippet)]
+    return [
+        snippet
+        for number, snippet in enumerate(found[: max(computing, default=-1) + 1])
+        if number in computing or "preamble" in snippet.classes
+    ]
+
+
+def run_one_by_one(found):
+    """Run snippets, and return the names that preambles have left."""
     preamble, known = {}, set()
     for snippet in found:
         check_names(snippet, known)
@@ -185,10 +186,24 @@ def test_snippets_run(page, reader, sparse_interface):  # noqa: F811
         with warnings.catch_warnings():
             warnings.simplefilter("ignore" if snippet.needs else "error")
             snippet.run(preamble if "preamble" in snippet.classes else copy_of(preamble))
-    if sparse_interface == "sparray":
-        return
+    return preamble
+
+
+def each_page_with(some):
+    return pytest.mark.parametrize("page", list(filter(some, PAGES)), ids=lambda page: page.name)
+
+
+@each_page_with(snippets)
+def test_snippets_run(page, reader):
+    preamble = run_one_by_one(snippets(page))
     failures, _ = doctest.testfile(str(page), module_relative=False, globs=copy_of(preamble))
     assert not failures
+
+
+@each_page_with(those_for_arrays)
+@pytest.mark.parametrize("sparse_interface", ["sparray"], indirect=True)
+def test_snippets_that_compute_with_counts_run_with_arrays(page, reader, sparse_interface):  # noqa: F811
+    run_one_by_one(those_for_arrays(page))
 
 
 def test_snippets_that_compute_with_counts_are_found():
