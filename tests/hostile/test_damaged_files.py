@@ -14,6 +14,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import warnings
 import zipfile
@@ -318,12 +319,12 @@ def refused(path, message, read=open_corpus):
     assert str(path) in str(caught.value)
 
 
-FILES = {
-    "pipe": os.mkfifo,
-    "folder": os.mkdir,
-    "link to /dev/zero": lambda file: os.symlink("/dev/zero", file),
-    "beginning": lambda file: file.write_bytes(b"\x93NUMPY"),
-}
+FILES = [  # and what is said of them
+    (os.mkfifo, "is no regular file"),
+    (os.mkdir, "Is a directory"),
+    (lambda file: os.symlink("/dev/zero", file), "is no regular file"),
+    (lambda file: file.write_bytes(b"\x93NUMPY"), "data.npy"),
+]
 
 
 def test_folders_and_files_of_a_corpus_that_are_none(tmp_path):
@@ -337,12 +338,16 @@ def test_folders_and_files_of_a_corpus_that_are_none(tmp_path):
     for message, text in HEADERS.items():
         (path / "header.json").write_bytes(text)
         refused(path, message)
-    for i, make in enumerate(FILES.values()):
+    for i, (make, said) in enumerate(FILES):
         save_corpus(path / str(i), X)
         file = path / str(i) / ("indptr.npy", "data.npy")[i % 2]
         file.unlink()
         make(file)
-        refused(file, file.name, lambda file: open_corpus(file.parent))
+        refused(file, said, lambda file: open_corpus(file.parent))
+    header = json.loads((path / "0" / "header.json").read_bytes())
+    for shape in ([1, 2**31], [2**63, 3], [0, 3], [1, 3, 1], [1.0, 3], "13"):
+        (path / "header.json").write_text(json.dumps({**header, "shape": shape}))
+        refused(path, f"its shape {re.escape(repr(shape))} or nnz")
 
 
 def read_all(path):
