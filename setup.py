@@ -90,6 +90,7 @@ class BuildKernels(build_ext):
             compiler_directives=directives,
             shared_utility_qualified_name=SHARED,
             nthreads=self.parallel,
+            cache="CYTHON_CACHE_DIR" in os.environ,  # where Cython then keeps what it has translated
             quiet=not self.verbose,
         )
         # Beside the sources, what was compiled before the last change of the kind of build is out of date.

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -218,7 +219,6 @@ def test_the_form_and_the_order_of_what_is_given_do_not_matter(measure):
 
 
 def test_models_are_measured_by_their_topics_words_and_documents():
-    pandas = pytest.importorskip("pandas")
     texts = ["one two two three", "three four five one", "one five five two", "four four one"] * 5
     pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(2, random_state=0)).fit(texts)
     counts, names = pipe[0].transform(texts), pipe[0].get_feature_names_out()
@@ -228,9 +228,9 @@ def test_models_are_measured_by_their_topics_words_and_documents():
     assert topic_diversity(pipe, texts, n_words=3) == topic_diversity(components, n_words=3)
     given = {"measure": "c_v", "texts": [text.split() for text in texts], "n_words": 3}
     value = coherence(components, feature_names=names, **given)
-    framed = OnlineEMLDA(2, random_state=0).fit(pandas.DataFrame(counts.toarray(), columns=names))
+    framed = OnlineEMLDA(2, random_state=0).fit(pd.DataFrame(counts.toarray(), columns=names))
     assert_array_equal(framed.components_, components)
-    table = pandas.DataFrame(counts.toarray(), columns=names)
+    table = pd.DataFrame(counts.toarray(), columns=names)
     assert coherence(components, table, feature_names=names, n_words=3) == coherence(pipe, texts, n_words=3)
     with pytest.raises(ValueError, match="'five' in column 0, but the topics have 'two'"):
         coherence(components, table, feature_names=names[::-1], n_words=3)

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.feature_extraction.text import CountVectorizer
@@ -114,10 +115,9 @@ def test_what_cannot_be_compared_is_refused():
 
 
 def test_models_over_other_words_are_refused():
-    pandas = pytest.importorskip("pandas")
     names = [f"w{i}" for i in range(25)]
     model, same, other = (
-        OnlineEMLDA(5, max_iter=1, random_state=0).fit(pandas.DataFrame(np.eye(25), columns=columns))
+        OnlineEMLDA(5, max_iter=1, random_state=0).fit(pd.DataFrame(np.eye(25), columns=columns))
         for columns in (names, names, names[::-1])
     )
     for compare in (compared, stability):

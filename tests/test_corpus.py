@@ -10,6 +10,7 @@ import tracemalloc
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
@@ -354,9 +355,8 @@ def test_a_folder_that_cannot_be_renamed_leaves_what_was_there(path, monkeypatch
 
 
 def test_names_come_along_with_a_corpus_and_a_data_frame(tmp_path):
-    pandas = pytest.importorskip("pandas")
     X = counts(3000)
-    first = save_corpus(tmp_path / "first", pandas.DataFrame(X.toarray(), columns=WORDS), doc_ids=range(3000))
+    first = save_corpus(tmp_path / "first", pd.DataFrame(X.toarray(), columns=WORDS), doc_ids=range(3000))
     second = save_corpus(tmp_path / "second", first)
     assert_array_equal(second.feature_names, WORDS)
     assert_array_equal(second.doc_ids, range(3000))
@@ -369,9 +369,8 @@ def test_names_come_along_with_a_corpus_and_a_data_frame(tmp_path):
 
 def test_columns_of_data_frames_have_the_same_names(path):
     """Otherwise counts would be those of other words."""
-    pandas = pytest.importorskip("pandas")
     X = counts(4)
-    frame = pandas.DataFrame(X.toarray(), columns=WORDS)
+    frame = pd.DataFrame(X.toarray(), columns=WORDS)
     other, moved = frame.rename(columns={"wörd 3": "new"}), frame[WORDS[::-1]]
     first = "block 2: X has 'wörd 6' in column 0, but the blocks before have 'wörd 0'"
     for blocks, names, message in (

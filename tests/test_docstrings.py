@@ -1,12 +1,14 @@
 """Docstrings of the estimators: the same parameter in the same words, and defaults as in the signature."""
 
 import ast
+import importlib
 import inspect
 import re
 from collections import defaultdict
 
 import sktopic
 
+from .pages import ROOT
 from .registry import CLASSES
 
 ENTRY = re.compile(r"(?P<names>\w[\w, ]*) : (?P<kind>.*?)(?:,? default=(?P<default>.*))?")
@@ -53,14 +55,18 @@ def kind_of(name):
 
 def described(name):
     """Yield name, type, default and description of the parameters and fitted attributes of an estimator."""
-    docstring = inspect.getdoc(CLASSES[name])
-    for title in ("Parameters", "Attributes"):
-        section = docstring.split(f"\n{title}\n{'-' * len(title)}\n")[1].split("\n\n")[0]
-        entries = re.split(r"\n(?! )", section)
-        for head, *text in (entry.split("\n") for entry in entries):
-            match = ENTRY.fullmatch(head)
-            for described_name in match["names"].split(", "):
-                yield described_name, match["kind"], match["default"], " ".join(map(str.strip, text))
+    yield from entries_of(CLASSES[name], "Parameters")
+    yield from entries_of(CLASSES[name], "Attributes")
+
+
+def entries_of(documented, title):
+    """Yield the same of one section of a docstring; lines that give names alone are left out."""
+    docstring = inspect.getdoc(documented) or ""
+    section = docstring.partition(f"\n{title}\n{'-' * len(title)}\n")[2].split("\n\n")[0]
+    for head, *text in (entry.split("\n") for entry in re.split(r"\n(?! )", section)):
+        match = ENTRY.fullmatch(head)
+        for described_name in match["names"].split(", ") if match else ():
+            yield described_name, match["kind"], match["default"], " ".join(map(str.strip, text))
 
 
 def test_the_same_is_said_in_the_same_words():
@@ -74,6 +80,9 @@ def test_the_same_is_said_in_the_same_words():
             if described_name not in OWN.get(name, "").split():
                 shared[description].append(name)
         assert len(shared) <= 1, f"{described_name} in different words: {list(shared.values())}"
+    stated = {(name, each) for (_, each), by_estimator in descriptions.items() for name in by_estimator}
+    gone = {(name, each) for name, names in OWN.items() for each in names.split()} - stated
+    assert not gone, f"remove from OWN: {sorted(gone)}"
 
 
 def test_parameters_and_defaults_are_those_of_the_signature():
@@ -85,6 +94,24 @@ def test_parameters_and_defaults_are_those_of_the_signature():
             if not described_name.endswith("_")
         ]
         assert stated == [(parameter.name, parameter.default) for parameter in parameters], name
+
+
+def test_defaults_of_functions_are_those_of_the_signature():
+    for function in public_functions():
+        parameters = inspect.signature(function).parameters
+        for name, _, default, _ in entries_of(function, "Parameters"):
+            stated = function.__qualname__, name, default
+            assert name in parameters, stated
+            value = repr(parameters[name].default).replace("'", '"')
+            of_several = [] if default is None else [default, *default.split(", ")]
+            assert default is None or value in [each.replace("'", '"') for each in of_several], stated
+
+
+def test_the_page_of_the_interface_lists_what_is_public():
+    page = (ROOT / "doc" / "api.rst").read_text(encoding="utf-8")
+    public = {f"{module}.{name}" for module in sktopic._MODULES for name in getattr(sktopic, module).__all__}
+    public |= {f"dask.{name}" for name in importlib.import_module("sktopic.dask").__all__} | {"load"}
+    assert set(re.findall(r"^   ((?:\w+\.)*\w+)$", page, re.M)) == public
 
 
 def public_functions():

@@ -8,6 +8,7 @@ import tracemalloc
 from itertools import filterfalse, pairwise, product
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
@@ -280,11 +281,10 @@ def test_a_bad_first_block_does_not_let_a_model_adopt_its_parameters():
 
 
 def test_lists_of_other_matrices_are_blocks_too(corpus):
-    pandas = pytest.importorskip("pandas")
     expected = clone(MODEL).fit([X[:400], X[400:900]])
     dense = [X[:400].toarray(), X[400:900].toarray()]
     assert_array_equal(clone(MODEL).fit(dense).components_, expected.components_)
-    frames = [pandas.DataFrame(block, columns=[f"w{i}" for i in range(25)]) for block in dense]
+    frames = [pd.DataFrame(block, columns=[f"w{i}" for i in range(25)]) for block in dense]
     named = clone(MODEL).fit(frames)
     assert_array_equal(named.components_, expected.components_)
     assert clone(MODEL).partial_fit(iter(frames)).partial_fit(iter(frames)).feature_names_in_[0] == "w0"

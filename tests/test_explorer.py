@@ -301,7 +301,6 @@ def test_what_cannot_be_marked_is_said():
 
 
 def test_periods_are_few_unless_freq_says_otherwise(lda, bars):
-    pytest.importorskip("pandas")
     days = np.datetime64("2020-01-30") + 20 * np.arange(60)
     names = data_of(explore(lda, bars[np.arange(120) % 60], dates=np.repeat(days, 2)))["time"]["names"]
     assert len(names) == 60

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -119,7 +120,6 @@ def test_what_is_recommended_works():
 
 @pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")  # which old pandas calls
 def test_data_frames_with_texts_are_told_from_counts():
-    pd = pytest.importorskip("pandas")
     fit = OnlineEMLDA(2).fit
     assert "X has texts" in message_of(fit, pd.Series(TEXTS))
     assert "X has a column of texts" in message_of(fit, pd.DataFrame({"text": TEXTS}))

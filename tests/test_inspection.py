@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -74,11 +75,10 @@ def test_top_words_are_the_most_probable_and_ties_go_by_column():
 
 
 def test_words_of_models_have_the_names_of_their_columns(lda, pipe, bars):
-    pandas = pytest.importorskip("pandas")
     expected = top_words(lda.components_)
     assert_array_equal(top_words(lda), expected)
     names = [f"pixel{i}" for i in range(bars.shape[1])]
-    frame = pandas.DataFrame(bars.toarray(), columns=names)
+    frame = pd.DataFrame(bars.toarray(), columns=names)
     framed = clone(lda).fit(frame)
     assert_array_equal(top_words(framed), [[f"pixel{word[1:]}" for word in topic] for topic in expected])
     assert pyldavis_data(framed, frame)["vocab"].tolist() == names

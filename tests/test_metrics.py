@@ -1,6 +1,7 @@
 """The measures of held-out likelihood: exact values, and what they do not depend on."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -231,7 +232,6 @@ def test_huge_counts_are_cheap_and_numbers_that_kernels_cannot_hold_are_refused(
 
 
 def test_tables_are_arrays_of_topics_and_what_is_neither_is_refused():
-    pd = pytest.importorskip("pandas")
     components, documents = np.array([[0.5, 0.5], [0.9, 0.1]]), np.array([[3, 1], [0, 4]])
     table = pd.DataFrame(components, columns=["fit", "transform"])
     given = {"doc_topic_prior": 0.5}
@@ -241,8 +241,7 @@ def test_tables_are_arrays_of_topics_and_what_is_neither_is_refused():
 
 
 def test_columns_of_a_data_frame_in_another_order_are_refused():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(np.eye(25), columns=[f"w{i}" for i in range(25)])
+    frame = pd.DataFrame(np.eye(25), columns=[f"w{i}" for i in range(25)])
     model = OnlineEMLDA(4, max_iter=1, random_state=0).fit(frame)
     for metric in (document_completion, left_to_right, coherence):
         assert np.isfinite(metric(model, frame))

@@ -189,7 +189,6 @@ def test_scores_that_are_missing_choose_nothing():
 
 @pytest.mark.slow
 def test_table_and_plot_show_numbers_and_references(curve, plt):
-    pytest.importorskip("pandas")
     table = curve.table
     assert table["model"].tolist() == ["OnlineEMLDA", "OnlineEMLDA", "HybridHDP"]
     assert table["score"].tolist() == [each.scores.mean() for each in [*curve.models, *curve.references]]

@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn import config_context
@@ -88,8 +89,7 @@ def test_grid_search_over_a_pipeline_that_counts(texts):
 
 def test_topics_beside_columns_of_numbers(texts, bars):
     """The names of topics are those of columns, also for a classifier that is trained already."""
-    pandas = pytest.importorskip("pandas")
-    table = pandas.DataFrame({"text": texts, "length": np.arange(160.0)})
+    table = pd.DataFrame({"text": texts, "length": np.arange(160.0)})
     is_on_word0 = bars.data.toarray()[:, 0] > 0
     topics = make_pipeline(CountVectorizer(), make_model())
     columns = make_column_transformer(

@@ -78,6 +78,8 @@ def test_what_takes_documents_can_be_called():
         }
         missing = needed - GIVEN - ARGUMENTS.get(function.__name__, {}).keys()
         assert not missing, f"add {sorted(missing)} of {function.__name__} to ARGUMENTS in tests/registry.py"
+    gone = ARGUMENTS.keys() - {each.__name__ for each in public + functions_with_data()}
+    assert not gone, f"remove {gone} from tests/registry.py"
 
 
 def test_methods_that_take_documents_are_those_of_one_of_each_kind_of_inference():

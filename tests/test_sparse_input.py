@@ -210,7 +210,6 @@ FUNCTIONS_OF_COUNTS = {
 
 @pytest.mark.parametrize("name", FUNCTIONS_OF_COUNTS)
 def test_functions_take_matrices_and_arrays(name):
-    pytest.importorskip("pandas")
     function, counts = FUNCTIONS_OF_COUNTS[name], make_bars(30, random_state=0).data
     model = OnlineEMLDA(3, random_state=0).fit(counts)
     arguments = {

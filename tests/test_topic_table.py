@@ -3,6 +3,7 @@
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -26,7 +27,6 @@ from sktopic.inspection._topic_table import largest_frex, most_relevant
 from sktopic.lda import OnlineEMLDA
 from sktopic.metrics import coherence
 
-pandas = pytest.importorskip("pandas")
 X = make_bars(60, random_state=0).data
 
 
@@ -126,7 +126,7 @@ def test_rows_of_words_are_those_of_word_topics_for_any_container(lda):
     with_zeros = sparse.csr_array(parts, counts.shape)  # which are no words
     for documents in (counts.toarray(), counts.tocsc(), [counts[:7], counts[7:]], with_zeros):
         found = word_topic_table(lda, documents, n_topics=9)
-        pandas.testing.assert_frame_equal(found, table, check_dtype=False)
+        pd.testing.assert_frame_equal(found, table, check_dtype=False)
     with pytest.raises(TypeError, match="model is a LatentDirichletAllocation; a fitted topic model"):
         word_topic_table(LatentDirichletAllocation(2).fit(counts), counts)
 
@@ -137,11 +137,11 @@ def test_files_of_tables_have_plain_numbers_and_strings(lda):
         topic_table(lda, X),
         word_topic_table(lda, X),
         topics_over_time(lda, X, years),
-        estimate_effect(lda, X, pandas.cut(years, [-1, 0, 2]), n_samples=2),
+        estimate_effect(lda, X, pd.cut(years, [-1, 0, 2]), n_samples=2),
     ]
     for table in tables:
         for name, column in table.items():
             assert column.dtype.kind in "if" or {type(value) for value in column} == {str}, name
         assert not {*"[]{}'"} & {*table.drop(columns="covariate", errors="ignore").to_csv()}
-        read = pandas.read_csv(io.StringIO(table.to_csv(index=False)))
-        pandas.testing.assert_frame_equal(read, table, check_dtype=False)
+        read = pd.read_csv(io.StringIO(table.to_csv(index=False)))
+        pd.testing.assert_frame_equal(read, table, check_dtype=False)

@@ -4,6 +4,7 @@ import io
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
@@ -18,7 +19,6 @@ from sktopic.lda import OnlineEMLDA
 
 from .conftest import assert_raises
 
-pd = pytest.importorskip("pandas")
 N_DOCUMENTS = 60
 BARS = make_bars(N_DOCUMENTS, random_state=0).data
 YEARS = np.random.default_rng(0).permutation(np.repeat([2001, 2003, 2004], [1, 20, 39]))

@@ -46,7 +46,18 @@ def rows(name, **cells):
     found = [row for row in read_tables(path).get(name, ()) if cells.items() <= row.items()]
     if not found:
         raise LookupError(f"{path.name} has no row of the table {name!r} with {cells}")
-    return found
+    return [Row(row, f"{path.name}, table {name!r}") for row in found]
+
+
+class Row(dict):
+    """A row of a table, which says where a column is missing."""
+
+    def __init__(self, cells, place):
+        super().__init__(cells)
+        self.place = place
+
+    def __missing__(self, column):
+        raise LookupError(f"{self.place} has no column {column!r} among {sorted(self)}")
 
 
 def table(name, *index):
@@ -137,7 +148,7 @@ def names_of(env):
 def shown(text, names):
     """The figure that a role shows: its text is what stands between the braces of an f-string."""
     figure = eval(f'f"""{{{text}}}"""', names)
-    if re.search(rf"\b(nan|inf)\b|{_formats.NONE}", figure):
+    if re.search(rf"\b(nan|inf|None)\b|\n|{_formats.NONE}", figure):
         raise ValueError(f"{text} is {figure}")
     return figure
 

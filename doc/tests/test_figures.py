@@ -16,7 +16,7 @@ EXTENSIONS = ROOT / "doc" / "_ext"
 
 NUMBER = r"(?:[\d.]+|two|three|four|five|ten|a hundred|several)"
 SPEED = re.compile(
-    rf"\b{NUMBER} times (?:as (?:fast|long|quick|slow)|faster|slower|longer)"
+    rf"\b(?:{NUMBER} times|twice) (?:as (?:fast|long|quick|slow)|faster|slower|longer)"
     rf"|\b{NUMBER} (?:micro|nano|milli)?seconds?\b|\b[\d.]+ (?:n|u|m)?s\b"
 )
 # Constants in the code, what to expect on the reader's machine, and what write_readme.py writes
@@ -49,9 +49,13 @@ SHARE = """.. figures::
 
 """
 FAULTS = {
-    **{f":figure:`{each}`": each for each in ("share[6]", "other", "float('nan')", "fixed('')")},
+    **{
+        f":figure:`{each}`": each
+        for each in ("share[6]", "other", "float('nan')", "fixed('')", "None", "share")
+    },
     ".. figures::\n\n   rows('none')": "none.csv has no row of the table 'main'",
     ".. figures::\n\n   rows('coherence.k', topics='6')": "{'topics': '6'}",
+    ".. results::\n\n   select('coherence.k', plain('topic'))": "table 'k' has no column 'topic'",
     ".. results::\n\n   pivot('hdp_models', {}, 'model', len, ['NoHDP'])": "no row has ['NoHDP']",
     ".. study:: platforms": "'measured on'",
 }
