@@ -130,8 +130,8 @@ def gensim_run(train, n_components):
 
 
 def own_seconds(train, test, n_components, goal, seed):
-    """Seconds of training until the goal, and the score then; what fit does by default, piece by piece."""
-    model = OnlineEMLDA(n_components, random_state=seed, total_samples=train.shape[0])
+    """Seconds of training until the goal, and the score then; what fit does, piece by piece."""
+    model = OnlineEMLDA(n_components, batch_size=50, random_state=seed, total_samples=train.shape[0])
     chunk, rng = 8 * model.batch_size, np.random.RandomState(seed)
     seconds = 0.0
     for _ in range(model.max_iter):
@@ -166,7 +166,7 @@ def race(report, train, test, n_components):
 
 def draws(report, train, test, n_components):
     """Tokens sampled per second in the document step, by a trained model."""
-    model = OnlineEMLDA(n_components, random_state=0, max_iter=2).fit(train)
+    model = OnlineEMLDA(n_components, batch_size=50, random_state=0, max_iter=2).fit(train)
     reader = DocumentReader(canonical_counts(train.astype(np.float64)))
     own, peer = [], []
     for _ in range(3):

@@ -133,7 +133,9 @@ def local_update(
     lane = _checked_integer("lane", lane, 0)
     n_updates = _checked_integer("n_updates", n_updates, 1, MOST_UPDATES, "Merge more often.")
     start = _lanes.start_of(model)
-    batch_size = _checked_integer("batch_size", model.batch_size if batch_size is None else batch_size, 1)
+    batch_size = _checked_integer(
+        "batch_size", model._documents_per_update() if batch_size is None else batch_size, 1
+    )
     X = model._validate_documents(X, reset=False)
     if X.shape[0] > n_updates * batch_size:
         raise ValueError(

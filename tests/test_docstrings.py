@@ -32,8 +32,8 @@ OWN = {
     "OnlineCVB0LDA": "doc_topic_prior max_doc_update_iter",
     "OnlineEMHDP": "doc_concentration doc_topic_prior_ n_components n_components_ topic_concentration "
     "topic_ids_ topic_weights_ topic_word_prior",
-    "OnlineEMLDA": "doc_burn_in learning_decay prior_rate prior_shape prior_update topic_word_prior "
-    "topic_word_prior_",
+    "OnlineEMLDA": "batch_size doc_burn_in learning_decay prior_rate prior_shape prior_update "
+    "topic_word_prior topic_word_prior_",
     "OnlineOPELDA": "doc_topic_prior max_doc_update_iter",
     "OnlineVariationalHDP": "doc_concentration doc_topic_prior_ n_components n_components_ "
     "topic_concentration topic_ids_ topic_weights_ topic_word_counts_ topic_word_prior topic_word_prior_",

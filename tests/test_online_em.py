@@ -376,3 +376,11 @@ def test_of_own_tokens_a_millionth_is_left_or_the_smoothing():
         left = topics.left_out(often, np.zeros(1)).smoothing
         assert_allclose(left, np.maximum(smoothing, 1e-6 * 0.5 * token))
         assert_array_equal(topics.left_out(often[:0], np.zeros(1)).smoothing, smoothing)
+
+
+def test_default_batches_make_150_updates_a_pass_if_sizes_allow():
+    model = OnlineEMLDA(2, max_iter=1, doc_burn_in=0, doc_sweeps=1, random_state=0)
+    for n_documents, n_updates in ((50, 1), (51, 11), (749, 150), (900, 150), (7499, 154), (7500, 150)):
+        assert model.fit(np.ones((n_documents, 1))).n_batch_iter_ == n_updates, n_documents
+    n_before = model.n_batch_iter_
+    assert model.partial_fit(np.ones((51, 1))).n_batch_iter_ == n_before + 2

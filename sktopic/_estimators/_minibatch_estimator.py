@@ -117,7 +117,7 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
                 def evaluate():
                     return self._completion(held_out, workers).value()
 
-            passes = self._passes()
+            passes = self._passes(documents.n_documents)
             n_batches = -(-documents.n_documents // batch_size(documents, passes.size))
             tasks = FitTasks(self, X, y, None if passes.may_repeat else passes.max_iter, n_batches)
             run = Run(method=self._method(), training=Training(self), monitor=monitor, workers=workers)
@@ -165,11 +165,11 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
     def _check_sample_weight(self, sample_weight):
         """Raise ValueError for weights if the parameters do not allow them."""
 
-    def _passes(self):
-        """Return the Passes of fit."""
+    def _passes(self, n_documents):
+        """Return the Passes of fit over so many documents."""
         return Passes(
             max_iter=int(self.max_iter),
-            size=None if self._trains_on_whole_corpus() else int(self.batch_size),
+            size=None if self._trains_on_whole_corpus() else self._documents_per_update(n_documents),
             shuffle=self.shuffle,
             total_samples=self.total_samples,
         )
@@ -180,7 +180,11 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
 
     def _add_documents(self, run, documents):
         """Train on the documents of partial_fit."""
-        add_minibatches(run, documents, int(self.batch_size), self.total_samples)
+        add_minibatches(run, documents, self._documents_per_update(), self.total_samples)
+
+    def _documents_per_update(self, n_documents=None):
+        """Return the size of batches in fit, of so many documents; or elsewhere, if n_documents is None."""
+        return int(self.batch_size)
 
     def _trains_on_whole_corpus(self):
         """Return whether each update of fit sees all documents."""

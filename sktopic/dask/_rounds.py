@@ -90,7 +90,7 @@ class Plan:
     def __init__(self, documents, settings, estimator, n_updates_done, is_fit):
         self.n_lanes, self.seed, self._documents, self._deal = int(settings.n_lanes), None, documents, None
         ends = (documents.n_documents * i // self.n_lanes for i in range(self.n_lanes + 1))
-        self._sizes, batch_size = [b - a for a, b in pairwise(ends)], int(estimator.batch_size)
+        self._sizes, batch_size = [b - a for a, b in pairwise(ends)], estimator._documents_per_update()
         n_full, n_all = min(self._sizes) // batch_size, -(-max(self._sizes) // batch_size)
         self.rounds, self.n_updates = [], [n_updates_done]
         for epoch in range(int(estimator.max_iter) if is_fit else 1):

@@ -328,8 +328,8 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
             learning_method=self.learning_method,
         )
 
-    def _passes(self):
-        passes, learning_method = super()._passes(), self.learning_method
+    def _passes(self, n_documents):
+        passes, learning_method = super()._passes(n_documents), self.learning_method
         repeats = self.split_merge and self.final_moves and learning_method != "memoized"
         passes = replace(passes, may_repeat=repeats)
         return replace(passes, size=None, shuffle=False) if learning_method == "batch" else passes

@@ -20,6 +20,9 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
 
 # Default step sizes: the exponent, and the largest multiple of 1 / t in the first pass.
 DECAY, MOST_OVER_T = 0.65, 4.0
+# Largest and smallest default batch of fit, and the updates that a pass makes if these sizes allow it. More
+# updates make topics more distinct. If a corpus has few long documents, they also raise the score.
+LARGEST_BATCH, SMALLEST_BATCH, UPDATES = 50, 5, 150
 
 
 class OnlineEMLDA(MinibatchLDAEstimator):
@@ -72,8 +75,10 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         and needs a second array of n_features * n_components.
     max_iter : int, default=5
         Number of passes over the corpus in `fit`.
-    batch_size : int, default=50
+    batch_size : int or None, default=None
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
+        If None, 50. In `fit`, a corpus of 51 to 7,499 documents then gets smaller batches, of n_samples / 150
+        documents, but at least 5.
     total_samples : float or None, default=None
         Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
         weight of the documents given to `fit` and later calls of `partial_fit`.
@@ -190,6 +195,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         "inference": [StrOptions({"gibbs", "variational"})],
         "boost": ["boolean"],
         "average": ["boolean"],
+        "batch_size": [*SHARED["batch_size"], None],
         "prior_update": [StrOptions({"fixed-point", "gamma", "shares"})],
         "prior_shape": [PRIOR],
         "prior_rate": [ZERO, PRIOR],
@@ -212,7 +218,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         learning_offset: float = 1.0,
         average: bool = False,
         max_iter: int = 5,
-        batch_size: int = 50,
+        batch_size: int | None = None,
         total_samples: float | None = None,
         shuffle: bool = True,
         doc_burn_in: int = 4,
@@ -281,6 +287,14 @@ class OnlineEMLDA(MinibatchLDAEstimator):
             averaged=self.average,
             iterations=iterations if self.boost else None,
         )
+
+    def _documents_per_update(self, n_documents=None):
+        if self.batch_size is not None:
+            return int(self.batch_size)
+        # One batch treats weights of documents as repeated documents.
+        if n_documents is None or n_documents <= LARGEST_BATCH:
+            return LARGEST_BATCH
+        return max(SMALLEST_BATCH, min(LARGEST_BATCH, n_documents // UPDATES))
 
     def _check_settings(self):
         super()._check_settings()
