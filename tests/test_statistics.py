@@ -175,14 +175,14 @@ def test_random_start_is_noise_around_one():
 def test_topics_lean_towards_larger_priors_up_to_a_share(share):
     """Ten words with ones, a prior of 0.1, and other entries; the first topic is given."""
     prior = np.full((4, 10), 0.1)
-    prior[:, :3] = [[9.0, 9.0, 0.05], [0.2, 0.05, 0.1], [10.0, 5.1, 0.05], [0.1, 0.6, 0.7]]
+    prior[:, :3] = [[9.0, 9.0, 0.05], [0.2, 0.05, 0.1], [10.0, 0.105, 0.05], [0.1, 0.6, 0.7]]
     own = sp.csc_array(np.where(prior == 0.1, 0.0, prior))
     counts = WordCounts.of(np.ones((10, 4)))
     counts.lean(0.1, PriorEntries.of_matrix(own), share, n_given=1)
     most = 10 * share / (1 - share)  # which is beside the ones of the topic: all words gain as much at most
     expected = np.ones((10, 4))
     expected[:2, 1] = 1.0 + min(1.0, most), 0.5
-    expected[:3, 2] = 1.0 + 99 * most / 149, 1.0 + 50 * most / 149, 0.5
+    expected[:3, 2] = 1.0 + 99 * most / 99.05, 1.0 + 0.05 * most / 99.05, 0.5
     expected[1:3, 3] = 1.0 + np.array([5.0, 6.0]) * min(1.0, most / 11)
     assert_allclose(counts.store, expected, rtol=1e-12)
     assert_allclose(counts.totals, expected.sum(axis=0), rtol=1e-12)

@@ -267,15 +267,18 @@ def test_what_is_wrong_with_seeds_is_said():
 
 
 def test_topics_lean_towards_their_priors_but_for_those_given():
-    nothing, prior = sp.csr_matrix((1, V)), np.full((K, V), 0.1)
+    """A word of large prior gets a share of its topic at most, a half or a tenth, beside all words."""
+    nothing, prior, start = sp.csr_matrix((1, V)), np.full((K, V), 0.1), np.ones((1, V))
     prior[[0, 3], 5] = 10.0
-    seeded, start = OnlineEMLDA(topic_word_prior=prior, **QUICK), np.ones((1, V))
-    leaning = seeded.partial_fit(nothing)._state.words.store
-    given = clone(seeded).set_params(components_init=start).partial_fit(nothing)._state.words
-    assert_array_equal(given.store[:, 0], np.ones(V))
-    assert_array_equal(given.store[:, 1:], leaning[:, 1:])
-    assert leaning[5, 3] > 10 * leaning[4, 3]
-    assert_allclose(given.totals, given.store.sum(axis=0))
+    for cls, share in ((OnlineEMLDA, 0.5), (OnlineVariationalLDA, 0.1)):
+        seeded, expected = cls(topic_word_prior=prior, **QUICK), np.ones((V, K))
+        even, leaning = (m.partial_fit(nothing)._state.words.store for m in (cls(**QUICK), clone(seeded)))
+        expected[5, [0, 3]] += V * share / (1.0 - share)
+        assert_allclose(leaning / even, expected, rtol=1e-12)
+        given = clone(seeded).set_params(components_init=start).partial_fit(nothing)._state.words
+        assert_array_equal(given.store[:, 0], np.ones(V))
+        assert_array_equal(given.store[:, 1:], leaning[:, 1:])
+        assert_allclose(given.totals, given.store.sum(axis=0))
 
 
 @for_each_class
