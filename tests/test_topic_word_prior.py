@@ -32,6 +32,7 @@ RNG = np.random.default_rng(0)
 # Most entries are 0.1; others are far below and far above.
 MATRIX = np.where(RNG.random((K, V)) < 0.2, RNG.choice([1e-9, 0.7, 50.0], (K, V)), 0.1)
 MATRIX[[1, 3], 5] = 0.7, 50.0
+MATRIX[[2, 3], 0] = 0.1, 0.7
 QUICK = {"n_components": K, "random_state": 0, "max_iter": 2}
 SEEDABLE = [kind for kind in CLASSES.values() if allows(kind, "topic_word_prior", MATRIX)]
 for_each_class = pytest.mark.parametrize("cls", [kind for kind in map(type, STEPS) if kind in SEEDABLE])
@@ -153,6 +154,9 @@ def test_sparse_parameters_are_stored(tmp_path):
         assert_array_equal(loaded.topic_word_prior.toarray(), matrix.toarray(), err_msg=name)
         assert isinstance(loaded.topic_word_prior, kind if kind is not sp.coo_array else sp.csr_array), name
         assert_array_equal(loaded.components_, model.components_, err_msg=name)
+    assert (
+        split_topic_word_prior(sp.csr_array([[9.0, 0.0]]), 1, 2, 0.1)[0] == 0.1
+    )  # half the entries are stored
 
 
 def test_forged_matrices_are_refused(tmp_path):
