@@ -233,6 +233,7 @@ def test_windows_grow_in_their_arrays_unless_these_are_read_only():
         n = 8 if len(mapped[name]) == 16 else 2
         assert getattr(after, name) is getattr(window, name)
         assert_array_equal(getattr(apart, name)[: 2 * n], np.tile(mapped[name][:n], 2))
+    assert_raises(TypeError, r"Window has no fields \['words'\]", changed, window, words=mapped["word"])
 
 
 SMALL = csr_array(np.array([[3.0, 0, 1], [0, 2, 2], [1, 1, 0]]))
