@@ -65,14 +65,14 @@ def workers():
         yield team
 
 
-def run(statistics, rates, workers, seed=0, every=100, check=lambda *_: None):
+def run(statistics, rates, workers, size=1.0, every=100, check=lambda *_: None):
     """Take the steps both ways, and check from time to time; returns the statistics and the plain ones."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     plain = Plain(statistics)
     for t, rho in enumerate(rates, 1):
         # Few words a batch, so that some rows rest for long; words 25 to 29 are never seen.
         words = rng.choice(25, rng.integers(1, 6), replace=False).astype(np.int32)
-        array = rng.gamma(0.5, 1.0, (len(words), N_TOPICS))
+        array = rng.gamma(0.5, size, (len(words), N_TOPICS))
         statistics = statistics.decayed(1.0 - rho)
         statistics.expect(rho * array.sum())
         statistics.add(Counts(array), words, rho, workers)
@@ -136,15 +136,15 @@ def test_lazy_average_is_the_plain_mean_of_the_states(name, workers):
 
 
 def test_average_of_states_of_all_sizes_is_their_plain_mean(workers):
-    statistics = start(average=True)
-    statistics.multiply(1e-30)
-    statistics.count_average()
-    first = statistics.store / statistics.store.sum(axis=0)
-
     def check(statistics, plain, t):
         assert_allclose(mean_state(statistics, t + 1), (plain.mean * t + first) / (t + 1), rtol=0, atol=1e-8)
 
-    run(statistics, np.full(20, 0.5), workers, every=1, check=check)
+    for start_size, size in ((1e-30, 1.0), (1e-4, 1e9)):
+        statistics = start(average=True)
+        statistics.multiply(start_size)
+        statistics.count_average()
+        first = statistics.store / statistics.store.sum(axis=0)
+        run(statistics, np.full(20, 0.5), workers, size, every=1, check=check)
 
 
 def test_work_of_clearing_is_that_of_updates_that_forget_everything(monkeypatch):
