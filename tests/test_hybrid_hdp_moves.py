@@ -52,7 +52,8 @@ def test_topics_move_after_passes_two_four_eight_and_drop_before_the_last():
     for max_iter, merged, split in ((5, {2, 4}, set()), (11, {2, 4, 8, 10}, {4})):
         model = make_model(30, max_iter=max_iter).fit(X)
         passes = {kind: set() for kind in ("merge", "split", "drop")}
-        for kind, n_samples in model.move_history_[["kind", "n_samples"]].tolist():
+        for kind, other, n_samples in model.move_history_[["kind", "other", "n_samples"]].tolist():
+            assert (kind == "drop") == (other == -1)
             passes[kind].add(n_samples / 300)
         assert passes == {"merge": merged, "split": split, "drop": {max_iter - 1}}
 
@@ -79,6 +80,7 @@ def assert_history_tells_where_topics_are_from(model, start):
             assert other not in there and gain > 0.0
             there.add(other)
         else:
+            assert (kind == "drop") == (other == -1)
             there.remove(topic if kind == "drop" else other)
         assert n_components == len(there)
         assert np.isnan(elbo)
