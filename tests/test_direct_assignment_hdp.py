@@ -520,10 +520,10 @@ def test_memory_is_a_few_times_that_of_the_statistics():
 
 def test_documents_that_lose_all_topics_of_a_word_start_anew():
     """Their other topics may be so far from the word that single precision does not reach."""
-    counts = np.array([[3.0, 1.0], [0.5, 0.0], [0.0, 0.0]])
-    tokens = np.array([[3.0, 0.4, 0.6], [0.4, 0.0, 0.1], [0.0, 0.0, 0.0]])
+    counts = np.array([[3.0, 1.0], [4.0, 0.0], [0.0, 0.0]])
+    tokens = np.array([[3.0, 0.4, 0.6], [3.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
     start = start_without(batch_of(counts), tokens, np.array([True, True, False]))
-    assert_allclose(start, [[2.0, 2.0], [0.4, 0.0], [0.0, 0.0]])
+    assert_allclose(start, [[2.0, 2.0], [3.0, 0.0], [0.0, 0.0]])
 
 
 def test_settings_that_contradict_the_learning_method_are_refused():
