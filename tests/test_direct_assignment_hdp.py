@@ -334,6 +334,11 @@ def test_gain_of_drops_is_that_of_the_whole_bound():
             expected = bound_of(after, without) - before + n * np.log(3.0)  # their number has no part in it
             gain = final._dropped[n - 1] + final._topics_change(n)
             assert gain == pytest.approx(expected, rel=1e-8, abs=1e-12 * abs(before))
+        final._dropped[1] = 1e9
+        after, kept, _, made = final.make(model._state, workers)
+    assert_array_equal(after.ids, model._state.ids[kept])
+    gone = sorted(model._state.ids[~kept])
+    assert sorted(move[:3] for move in made) == [("drop", k, -1) for k in gone] and len(gone) == 2
 
 
 def test_candidates_are_topics_of_the_same_words_and_documents():
@@ -515,10 +520,10 @@ def test_memory_is_a_few_times_that_of_the_statistics():
 
 def test_documents_that_lose_all_topics_of_a_word_start_anew():
     """Their other topics may be so far from the word that single precision does not reach."""
-    counts = np.array([[3.0, 1.0], [0.5, 0.0], [0.0, 0.0]])
-    tokens = np.array([[3.0, 0.4, 0.6], [0.4, 0.0, 0.1], [0.0, 0.0, 0.0]])
+    counts = np.array([[3.0, 1.0], [4.0, 0.0], [0.0, 0.0]])
+    tokens = np.array([[3.0, 0.4, 0.6], [3.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
     start = start_without(batch_of(counts), tokens, np.array([True, True, False]))
-    assert_allclose(start, [[2.0, 2.0], [0.4, 0.0], [0.0, 0.0]])
+    assert_allclose(start, [[2.0, 2.0], [3.0, 0.0], [0.0, 0.0]])
 
 
 def test_settings_that_contradict_the_learning_method_are_refused():

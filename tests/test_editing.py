@@ -107,6 +107,8 @@ def test_files_and_edits_of_edits(model, fitted, tmp_path):
 def test_topics_of_the_start_are_those_there_are():
     model = OnlineEMLDA(7, max_iter=1, random_state=0).fit(X).drop_topics([1]).drop_topics([2])
     assert_array_equal(model._state.word_prior.topic_of_start, [0, -1, 1, -1, 2, 3, 4])
+    single = pickle.loads(pickle.dumps(copy.deepcopy(model).drop_topics([0, 1, 2, 4])))
+    assert_array_equal(single._state.word_prior.topic_of_start, [-1, -1, -1, -1, -1, 0, -1])
     for topic in (-2, 5, 2**40):
         model._state.word_prior.topic_of_start[3] = topic
         stored, message = pickle.dumps(model), "topic_of_start has other topics than the 5"

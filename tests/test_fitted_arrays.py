@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sktopic._estimators._fitted_state import declared_arrays, optional_names
 from sktopic.datasets import make_bars
 from sktopic.hdp import OnlineEMHDP
-from sktopic.lda import OnlineEMLDA
+from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
 
 from .conftest import all_attributes, assert_raises, fingerprint, set_attribute
 from .registry import defaults, new
@@ -119,12 +119,15 @@ def test_damaged_array_raises_wherever_it_is_read_and_fit_starts_anew(model):
     assert fingerprint(vars(damaged.fit(X))) == fingerprint(vars(clone(model).fit(X)))
 
 
-def test_proportions_are_those_of_all_topics_in_use():
+def test_sizes_that_depend_on_the_number_of_topics_fit_it():
     model = new(OnlineEMHDP(5, max_births=3)).fit(X)
     for name, declared in required_arrays(model).items():
         if declared.axes[0] == "born":
             set_attribute(model, name, all_attributes(model)[name][:1])
     check_refused(model, "proportions cover 1 of the [0-9]+ topics", "")
+    model = new(CollapsedGibbsLDA(3)).fit(X)
+    set_attribute(model, "_state.gains", np.ones(3))
+    check_refused(model, "gains has 3 numbers", "")
 
 
 def test_values_that_are_not_finite_raise(model):

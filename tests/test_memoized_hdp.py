@@ -162,6 +162,16 @@ def corpus_and_phi():
     return corpus, cells, np.concatenate([dense_phi(part) for part in cells])
 
 
+def test_weights_are_learned_four_times_a_pass(monkeypatch, corpus_and_phi):
+    corpus, *_ = corpus_and_phi
+    corpus.summaries *= 8
+    corpus.recount()
+    fits = watched(monkeypatch, MemoizedCorpus, "fit_weights", lambda *_: b)
+    for b, summary in enumerate(corpus.summaries.copy()):
+        corpus.replace(b, summary)
+    assert fits == [3, 7, 11, 15]
+
+
 def test_topics_frozen_at_the_counts_of_the_corpus_leave_its_bound(corpus_and_phi):
     """The terms of a posterior add up to the formula of the best one. A recount leaves frozen counts."""
     corpus, *_ = corpus_and_phi

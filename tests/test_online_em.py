@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from sktopic import load
 from sktopic._inference import GibbsStep
+from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import arrays_of
 from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic._topics._word_count_views import expected_counts
@@ -370,11 +371,15 @@ def test_words_of_one_document_stay_in_topics_without_smoothing(n_components):
 
 
 def test_of_own_tokens_a_millionth_is_left_or_the_smoothing():
-    token, often = np.array([0.1, 0.2]), np.array([0.0, 0.5, 0.25])
+    """In the unit of the rows that are gathered."""
+    token, often, words = np.array([0.1, 0.2]), np.array([0.0, 0.5, 0.25]), np.array([3, 1], dtype=np.int32)
     for smoothing in (0.0, 1e-3):
         topics = TopicProbabilities(np.ones((4, 2)), token, np.full(2, smoothing), token=token)
-        left = topics.left_out(often, np.zeros(1)).smoothing
-        assert_allclose(left, np.maximum(smoothing, 1e-6 * 0.5 * token))
+        with Workers(1) as workers:
+            gathered = topics.gather(words, np.array([0.3, 0.4]), workers, np.float64)
+        left = topics.left_out(often, gathered.log_norm)
+        assert_allclose(left.smoothing, np.maximum(smoothing, 1e-6 * 0.5 * token))
+        assert_allclose(left.unit[:, None] * topics.rows(words), gathered.rows, rtol=1e-14)
         assert_array_equal(topics.left_out(often[:0], np.zeros(1)).smoothing, smoothing)
 
 

@@ -32,6 +32,7 @@ RNG = np.random.default_rng(0)
 # Most entries are 0.1; others are far below and far above.
 MATRIX = np.where(RNG.random((K, V)) < 0.2, RNG.choice([1e-9, 0.7, 50.0], (K, V)), 0.1)
 MATRIX[[1, 3], 5] = 0.7, 50.0
+MATRIX[[2, 3], 0] = 0.1, 0.7
 QUICK = {"n_components": K, "random_state": 0, "max_iter": 2}
 SEEDABLE = [kind for kind in CLASSES.values() if allows(kind, "topic_word_prior", MATRIX)]
 for_each_class = pytest.mark.parametrize("cls", [kind for kind in map(type, STEPS) if kind in SEEDABLE])
@@ -153,6 +154,7 @@ def test_sparse_parameters_are_stored(tmp_path):
         assert_array_equal(loaded.topic_word_prior.toarray(), matrix.toarray(), err_msg=name)
         assert isinstance(loaded.topic_word_prior, kind if kind is not sp.coo_array else sp.csr_array), name
         assert_array_equal(loaded.components_, model.components_, err_msg=name)
+    assert split_topic_word_prior(sp.csr_array([[1e12, 0.0]]), 1, 2, 0.1)[0] == 0.1
 
 
 def test_forged_matrices_are_refused(tmp_path):
@@ -205,7 +207,7 @@ def test_errors_name_the_parameter(cls):
         (sp.csr_array(np.ones((V, K))), r"topic_word_prior has shape \(25, 4\)"),
         (np.ones(V), r"topic_word_prior has shape \(25,\)"),
         (np.where(MATRIX > 1, 0.0, MATRIX), "topic_word_prior has the entry 0: every entry must be positive"),
-        (np.where(MATRIX > 1, np.nan, MATRIX), "topic_word_prior has the entry nan"),
+        (np.where(MATRIX > 1, np.nan, 1e-12), "topic_word_prior has the entry nan"),
         (sp.csr_array(np.where(MATRIX > 1, -1.0, MATRIX)), "topic_word_prior has the entry -1"),
         (np.where(MATRIX > 1, np.inf, MATRIX), "topic_word_prior has the entry inf"),
         (np.full((K, V), "x"), NO_NUMBERS),
@@ -267,15 +269,18 @@ def test_what_is_wrong_with_seeds_is_said():
 
 
 def test_topics_lean_towards_their_priors_but_for_those_given():
-    nothing, prior = sp.csr_matrix((1, V)), np.full((K, V), 0.1)
+    """A word of large prior gets a share of its topic at most, a half or a tenth, beside all words."""
+    nothing, prior, start = sp.csr_matrix((1, V)), np.full((K, V), 0.1), np.ones((1, V))
     prior[[0, 3], 5] = 10.0
-    seeded, start = OnlineEMLDA(topic_word_prior=prior, **QUICK), np.ones((1, V))
-    leaning = seeded.partial_fit(nothing)._state.words.store
-    given = clone(seeded).set_params(components_init=start).partial_fit(nothing)._state.words
-    assert_array_equal(given.store[:, 0], np.ones(V))
-    assert_array_equal(given.store[:, 1:], leaning[:, 1:])
-    assert leaning[5, 3] > 10 * leaning[4, 3]
-    assert_allclose(given.totals, given.store.sum(axis=0))
+    for cls, share in ((OnlineEMLDA, 0.5), (OnlineVariationalLDA, 0.1)):
+        seeded, expected = cls(topic_word_prior=prior, **QUICK), np.ones((V, K))
+        even, leaning = (m.partial_fit(nothing)._state.words.store for m in (cls(**QUICK), clone(seeded)))
+        expected[5, [0, 3]] += V * share / (1.0 - share)
+        assert_allclose(leaning / even, expected, rtol=1e-12)
+        given = clone(seeded).set_params(components_init=start).partial_fit(nothing)._state.words
+        assert_array_equal(given.store[:, 0], np.ones(V))
+        assert_array_equal(given.store[:, 1:], leaning[:, 1:])
+        assert_allclose(given.totals, given.store.sum(axis=0))
 
 
 @for_each_class

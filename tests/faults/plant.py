@@ -34,6 +34,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = Path("sktopic/_kernels")
+TRANSLATED = Path("build/kernels-0")  # where setup.py puts what Cython writes
 # How many of sixty faults each part gets.
 PARTS = {"kernels": 24, "base": 16, "estimators": 15, "functions": 5}
 # Seconds of a processor for the tests that concern a fault most, and for all others. Waiting may take longer.
@@ -192,6 +193,7 @@ class Copy:
     def __init__(self, folder):
         self.tree = folder / "tree"
         self.kept = folder / "kept"
+        self.translated = folder / "translated"
         self.environment = {
             **os.environ,
             "PYTHONPATH": str(self.tree),
@@ -203,7 +205,7 @@ class Copy:
         if self.kept.exists():  # a call that was interrupted may have left a fault
             for name in git("ls-files", "sktopic/*.py").decode().splitlines():
                 shutil.copy2(ROOT / name, self.tree / name)
-            self.put_back(self.kept)
+            self.put_all_back()
             return
         for name in git("ls-files").decode().splitlines():
             (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
@@ -216,6 +218,7 @@ class Copy:
         status, output = self.build()
         if status != 0:
             sys.exit(output)
+        shutil.copytree(self.tree / TRANSLATED, self.translated)
         shutil.copytree(self.tree / KERNELS, self.kept)
 
     def put_back(self, folder):
@@ -223,6 +226,11 @@ class Copy:
         library = f"lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
         for place in (self.tree / "build" / library / KERNELS, self.tree / KERNELS):
             shutil.copytree(folder, place, dirs_exist_ok=True)
+
+    def put_all_back(self):
+        """Take also what was translated: the next build would compile a translation that has a fault."""
+        self.put_back(self.kept)
+        shutil.copytree(self.translated, self.tree / TRANSLATED, dirs_exist_ok=True)
 
     def built(self):
         return [library.stat().st_mtime for library in (self.tree / KERNELS).rglob("*.so")]
@@ -253,7 +261,7 @@ class Copy:
         if Path(fault.path).suffix == ".py":
             shutil.copy2(ROOT / fault.path, self.tree / fault.path)
         else:
-            self.put_back(self.kept)
+            self.put_all_back()
 
     def test(self, arguments, limit):
         """Return the first test that fails, "a hang", "out of time", or None."""

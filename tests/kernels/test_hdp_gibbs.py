@@ -218,8 +218,8 @@ def test_every_split_and_merge_is_that_of_the_reference(counts):
     total = np.zeros(2)
     for key in range(8):
         given = chain.topics(chain.root), fixed, 0.7, 0.1
-        accepted = split_merge(chain.cells, *given, chain.lists, chain.z, 20, 3, key)
-        given = 0.7, 0.1, len(chain.counts), z, 20, 3, key
+        accepted = split_merge(chain.cells, *given, chain.lists, chain.z, 20, 1 + key % 3, key)
+        given = 0.7, 0.1, len(chain.counts), z, 20, 1 + key % 3, key
         assert accepted == gibbs_split_merge.split_merge(tokens, weight, fixed, *given)
         assert_array_equal(chain.z, z)
         assert_allclose(chain.root, weight, rtol=1e-9)
