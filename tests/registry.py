@@ -101,10 +101,11 @@ NAN, INF = float("nan"), float("inf")
 _GAMMA = [None, 1.0, "gamma", (), (1.0,), (1.0, 1.0, 1.0), (0.0, 1.0), (1.0, NAN), (INF, 1.0), ("a", "b")]
 _KINDS = [
     (
-        "n_components doc_n_components max_iter n_draws thinning prior_interval n_shards batch_size "
+        "n_components doc_n_components max_iter n_draws thinning prior_interval n_shards "
         "doc_sweeps transform_sweeps max_doc_update_iter n_iter_no_change n_proposals",
         [0, -1, 1.5, "3", [3], None],
     ),
+    ("batch_size", [0, -1, 1.5, "3", [3]]),
     ("n_jobs", [0, 1.5, "all"]),
     ("evaluate_every doc_burn_in transform_burn_in max_splits verbose", [-1, 1.5, "all", None]),
     ("max_births", [-1, 1.5, "all", 1001]),
