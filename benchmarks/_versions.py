@@ -6,8 +6,8 @@ from pathlib import Path
 
 # Raised in a change of the library after which an estimator finds something else; 1 for all others.
 VERSIONS = {
-    "OnlineEMLDA": 6,
-    "OnlineEMLDA with another prior": 5,
+    "OnlineEMLDA": 7,
+    "OnlineEMLDA with another prior": 6,
     "OnlineEMLDA with a decay": 4,
     "boosted OnlineEMLDA": 2,
     "OnlineEMHDP": 3,
