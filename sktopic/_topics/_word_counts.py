@@ -220,6 +220,7 @@ class WordCounts(State):
         with self.holding(words):
             counts.add_to(target, words, factor / self.scale, workers)
             self.totals[:] += totals.sum(axis=0)
+        return self
 
     def expect(self, tokens):
         """Make ready to add so many tokens, of all topics together: the average is to keep its digits."""

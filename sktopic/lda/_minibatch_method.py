@@ -18,6 +18,7 @@ from sktopic._topics._topic_word_prior import (
     n_topics_of_start,
     prior_of_more_words,
 )
+from sktopic._topics._sparse_word_counts import SparseWordCounts
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics
 from sktopic._topics._word_count_views import (
     average_probabilities,
@@ -30,7 +31,7 @@ from sktopic._training._minibatch_state import random_words, state_at_start
 from sktopic._training._step_size import step_size
 from sktopic._training._updates import gathered_topics, work_of_clearing
 from sktopic.lda._boosting import boosted_counts
-from sktopic.lda._lda_state import LDAState
+from sktopic.lda._lda_state import LDAState, ListedLDAState
 from sktopic.lda._topic_exchange import best_order, evidence_gains, exchange
 
 # Cost of learning the prior of topics, in passes over all entries.
@@ -58,6 +59,7 @@ class MinibatchLDA:
     iterations : None, or a function of batch, keys and whether prior statistics are wanted. It returns
         iterations of the document step. Topics are provisionally updated between them (see _boosting.py).
     keeps_places : whether topics keep their numbers. If so, none are exchanged.
+    topics_per_word : None, or the length of the lists of SparseWordCounts
     """
 
     n_components: int
@@ -74,10 +76,12 @@ class MinibatchLDA:
     leaning: float = LEANING
     iterations: Callable[..., Any] | None = None
     keeps_places: bool = False
+    topics_per_word: int | None = None
 
     @property
     def reads_whole_batches(self):
-        return self.iterations is not None  # the document step updates topics
+        # The document step updates topics; or sums over documents would need an array with all topics.
+        return self.iterations is not None or self.topics_per_word is not None
 
     @property
     def learns_from_gains(self):
@@ -97,9 +101,12 @@ class MinibatchLDA:
     def start(self, n_features, seed):
         """Return the state before the first update."""
         first = self.components_init
-        words = random_words(n_features, self.n_components, seed, first, average=self.averaged)
+        if self.topics_per_word is None:
+            words = random_words(n_features, self.n_components, seed, first, average=self.averaged)
+        else:
+            words = SparseWordCounts.even(n_features, self.n_components, self.topics_per_word)
         state = state_at_start(
-            LDAState,
+            LDAState if self.topics_per_word is None else ListedLDAState,
             words,
             seed,
             doc_topic_prior=np.array(check_prior(self.doc_prior.value, self.n_components)),
@@ -289,8 +296,16 @@ class MinibatchLDA:
 
     # Edits
 
+    def _check_edits(self):
+        if self.topics_per_word is not None:
+            raise ValueError(
+                f"topics_per_word={self.topics_per_word!r} is invalid with edits: lists of topics cannot be "
+                "edited. Call fit with topics_per_word=None."
+            )
+
     def edited(self, state, edit):
         """Return the state after a TopicEdit. No array changes in place."""
+        self._check_edits()
         if state.words.averages and edit.merged.any():
             raise ValueError("average=True is invalid with merges: averages of past topics cannot be merged.")
         prior, averages = state.doc_topic_prior, state.prior_averages
@@ -310,6 +325,7 @@ class MinibatchLDA:
 
     def frozen(self, state, topics):
         """Return the state in which only these topics are frozen."""
+        self._check_edits()
         if state.words.averages and len(topics):
             raise ValueError(
                 "average=True is invalid with frozen topics: the mean of past topics cannot be frozen."

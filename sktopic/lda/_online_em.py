@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -10,13 +11,15 @@ from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import MATRIX, PRIOR, SHARED, ZERO
 from sktopic._inference import GibbsInference, GibbsStep, VariationalStep
-from sktopic._runtime._compat import StrOptions
+from sktopic._runtime._compat import Interval, StrOptions
 from sktopic._topics._prior import DocPrior
+from sktopic._topics._topic_word_prior import is_matrix
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import StepSize, StreamStep
 from sktopic._typing import MatrixLike
 from sktopic.lda._boosting import GibbsIterations, VariationalIterations
 from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
+from sktopic.lda._lda_state import LDAState, ListedLDAState
 
 # Default step sizes: the exponent, and the largest multiple of 1 / t in the first pass.
 DECAY, MOST_OVER_T = 0.65, 4.0
@@ -190,6 +193,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         "inference": [StrOptions({"gibbs", "variational"})],
         "boost": ["boolean"],
         "average": ["boolean"],
+        "topics_per_word": [Interval(Integral, 1, None, closed="left"), None],
         "prior_update": [StrOptions({"fixed-point", "gamma", "shares"})],
         "prior_shape": [PRIOR],
         "prior_rate": [ZERO, PRIOR],
@@ -211,6 +215,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         learning_decay: float | None = None,
         learning_offset: float = 1.0,
         average: bool = False,
+        topics_per_word: int | None = None,
         max_iter: int = 5,
         batch_size: int = 50,
         total_samples: float | None = None,
@@ -241,6 +246,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         self.learning_decay = learning_decay
         self.learning_offset = learning_offset
         self.average = average
+        self.topics_per_word = topics_per_word
         self.max_iter = max_iter
         self.batch_size = batch_size
         self.total_samples = total_samples
@@ -259,6 +265,16 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    @property
+    def _state_class(self):
+        kind = LDAState if self.topics_per_word is None else ListedLDAState
+        if self._state is not None and type(self._state) is not kind:
+            raise ValueError(
+                f"topics_per_word={self.topics_per_word!r} differs from the value at the start of training. Set "
+                "it back, or call fit to start again."
+            )
+        return kind
 
     def _method(self):
         steps = StreamStep(StepSize(self.learning_offset, DECAY), MOST_OVER_T)
@@ -279,11 +295,14 @@ class OnlineEMLDA(MinibatchLDAEstimator):
             steps=steps,
             doc_prior=DocPrior(self.doc_topic_prior, self.prior_update, self.prior_shape, self.prior_rate),
             averaged=self.average,
+            topics_per_word=self.topics_per_word,
             iterations=iterations if self.boost else None,
         )
 
     def _check_settings(self):
         super()._check_settings()
+        if self.topics_per_word is not None:
+            self._check_topics_per_word()
         prior = self.doc_topic_prior
         if isinstance(prior, str) and (prior, self.prior_update) == ("auto-symmetric", "shares"):
             raise ValueError(
@@ -292,7 +311,30 @@ class OnlineEMLDA(MinibatchLDAEstimator):
                 "prior_update."
             )
 
+    def _check_topics_per_word(self):
+        """Raise ValueError if lists of topics do not go with another parameter."""
+        wrong = {
+            "inference": self.inference != "gibbs",
+            "boost": self.boost,
+            "average": self.average,
+            "topic_word_prior": is_matrix(self.topic_word_prior),
+            "components_init": self.components_init is not None,
+        }
+        for name in [name for name in wrong if wrong[name]]:
+            default = {"inference": "'gibbs'", "topic_word_prior": "a number or None"}.get(
+                name, str(type(self)().get_params()[name])
+            )
+            raise ValueError(
+                f"topics_per_word={self.topics_per_word!r} is invalid with this {name}: must be None, or "
+                f"{name} must be {default}."
+            )
+
     def _check_lanes(self):
+        if self.topics_per_word is not None:
+            raise ValueError(
+                f"topics_per_word={self.topics_per_word!r} does not support lanes, which send counts of all "
+                "topics. Set topics_per_word=None."
+            )
         if self.boost:
             raise ValueError(
                 "boost=True does not support lanes: topics are updated within a batch, which other lanes do "
