@@ -214,7 +214,7 @@ class WordCounts(State):
         return changed(self, scale=scale)
 
     def add(self, counts, words, factor, workers):
-        """Add factor times the expected counts of a document step, at the rows of its words."""
+        """The counts plus factor times the expected counts of a document step, at the rows of its words."""
         totals = np.zeros((N_PARTS, len(self.totals)))
         target = CountsTarget(self.store, totals, self.averaged, self.average_weight)
         with self.holding(words):

@@ -48,10 +48,11 @@ class LDAState(MinibatchState):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ListedLDAState(LDAState):
-    """The same with lists of topics, for models with many."""
+    """The state of a model with topics_per_word."""
 
     words: SparseWordCounts = part(SparseWordCounts)
 
     def check(self):
+        """Raise ValueError if parts do not fit together."""
         super().check()
         self.words.check()

@@ -102,11 +102,13 @@ class MinibatchLDA:
         """Return the state before the first update."""
         first = self.components_init
         if self.topics_per_word is None:
+            kind = LDAState
             words = random_words(n_features, self.n_components, seed, first, average=self.averaged)
         else:
+            kind = ListedLDAState
             words = SparseWordCounts.even(n_features, self.n_components, self.topics_per_word)
         state = state_at_start(
-            LDAState if self.topics_per_word is None else ListedLDAState,
+            kind,
             words,
             seed,
             doc_topic_prior=np.array(check_prior(self.doc_prior.value, self.n_components)),
@@ -296,16 +298,9 @@ class MinibatchLDA:
 
     # Edits
 
-    def _check_edits(self):
-        if self.topics_per_word is not None:
-            raise ValueError(
-                f"topics_per_word={self.topics_per_word!r} is invalid with edits: lists of topics cannot be "
-                "edited. Call fit with topics_per_word=None."
-            )
-
     def edited(self, state, edit):
         """Return the state after a TopicEdit. No array changes in place."""
-        self._check_edits()
+        check_edits(self.topics_per_word)
         if state.words.averages and edit.merged.any():
             raise ValueError("average=True is invalid with merges: averages of past topics cannot be merged.")
         prior, averages = state.doc_topic_prior, state.prior_averages
@@ -325,7 +320,7 @@ class MinibatchLDA:
 
     def frozen(self, state, topics):
         """Return the state in which only these topics are frozen."""
-        self._check_edits()
+        check_edits(self.topics_per_word)
         if state.words.averages and len(topics):
             raise ValueError(
                 "average=True is invalid with frozen topics: the mean of past topics cannot be frozen."
