@@ -38,7 +38,7 @@ class SampledCounts:
             words=word_cells(self.batch, words),
             indptr=self.batch.indptr,
             sums=self.sums,
-            rows=self.topics.rows,
+            rows=self.topics.dense_rows(),
             prior=self.prior,
             factor=factor / self.n_sweeps,
             target=target,

@@ -27,8 +27,8 @@ N_BUCKETS = 128
 class SparseWordCounts(State):
     """Statistics s[w, k] = scale * (value of k in the list of w, or 0, + rest[w] * share[k]).
 
-    share[k] is the part of topic k in all lists. These counts take the place of WordCounts where an array with
-    all topics would be too large. Methods of the same names do the same.
+    share[k] is the part of topic k in all lists. These counts replace WordCounts if an array with all topics
+    would be too large. Methods of the same names do the same.
 
     Attributes
     ----------
@@ -177,10 +177,16 @@ class SparseTopics:
 
     @classmethod
     def of(cls, counts, weight, topic_word_prior):
-        """phi proportional to weight * s + topic_word_prior; weight: tokens that a unit of s stands for."""
+        """phi proportional to weight * s + topic_word_prior; uniform for a topic without any of both.
+
+        weight : tokens that a unit of s stands for
+        """
         weight = weight * counts.scale
-        token = 1.0 / (weight * counts.totals + counts.n_features * topic_word_prior)
-        return cls(counts, weight * token, topic_word_prior * token, token)
+        norm = weight * counts.totals + counts.n_features * topic_word_prior
+        empty = norm == 0.0
+        token = 1.0 / np.where(empty, 1.0, norm)
+        offset = np.where(empty, 1.0 / counts.n_features, topic_word_prior * token)
+        return cls(counts, weight * token, offset, token)
 
     @property
     def store(self):
@@ -211,7 +217,9 @@ class SparseTopics:
             # Kernels trust their input.
             raise ValueError(f"topics of {counts.n_topics} topics do not fit the prior or the documents.")
         start = np.concatenate([[0], np.cumsum(counts.length[words], dtype=np.int64)])
-        shares = counts.shares * self.scale
+        shares, units, even = counts.shares * self.scale, self.offset, np.ones(len(words))
+        if not units.any():  # words that no topic has get a row of units, which must not be zeros
+            units, even = np.ones(len(units)), np.zeros(len(words))
         lists = SparseRows(
             start=start,
             bucket=np.empty((len(words), N_BUCKETS + 1), np.int32),
@@ -219,11 +227,11 @@ class SparseTopics:
             value=np.empty(start[-1], dtype),
             cumulative=np.empty(start[-1], dtype),
             rest=counts.rest[words],
-            even=np.ones(len(words)),
+            even=even,
             shares=shares,
-            units=self.offset,
+            units=units,
             share_sums=_block_sums(shares * prior),
-            unit_sums=_block_sums(self.offset * prior),
+            unit_sums=_block_sums(units * prior),
         )
         log_norm = np.empty(len(words))
         finite = gather_sparse_rows(

@@ -47,6 +47,12 @@ class GatheredTopics:
         """Numbers of rows."""
         return self.rows.size if self.lists is None else len(self.lists.value)
 
+    def dense_rows(self):
+        """Rows of all words, also where there are lists."""
+        if self.lists is None:
+            return self.rows
+        return self.rows_of(np.arange(len(self.log_norm))).astype(self.rows.dtype, copy=False)
+
     def rows_of(self, words):
         """Rows of some of the words, ndarray of shape (n, n_components)."""
         if self.lists is None:
@@ -65,7 +71,7 @@ def part_of(left_out, documents):
 
 
 def least_smoothing(often, token, offset):
-    """What is left of phi without a document's tokens: never nothing, that there is something to draw from."""
+    """What is left of phi without a document's tokens: never zero, so that draws remain possible."""
     return np.maximum(offset, LEAST_LEFT * often.max(initial=0.0) * token)
 
 

@@ -50,7 +50,7 @@ class LDAState(MinibatchState):
 class ListedLDAState(LDAState):
     """The state of a model with topics_per_word."""
 
-    words: SparseWordCounts = part(SparseWordCounts)
+    words: SparseWordCounts = part(SparseWordCounts)  # type: ignore[assignment]
 
     def check(self):
         """Raise ValueError if parts do not fit together."""

@@ -9,6 +9,7 @@ import numpy as np
 from sktopic._inference import InferenceStep, TrainingStep
 from sktopic._state._fields import changed, grown
 from sktopic._topics._prior import PRIOR_INERTIA, DocPrior, check_prior, learned_topic_word_prior
+from sktopic._topics._sparse_word_counts import SparseWordCounts
 from sktopic._topics._topic_word_prior import (
     TopicWordPrior,
     WordPrior,
@@ -18,7 +19,6 @@ from sktopic._topics._topic_word_prior import (
     n_topics_of_start,
     prior_of_more_words,
 )
-from sktopic._topics._sparse_word_counts import SparseWordCounts
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics
 from sktopic._topics._word_count_views import (
     average_probabilities,
@@ -80,7 +80,7 @@ class MinibatchLDA:
 
     @property
     def reads_whole_batches(self):
-        # The document step updates topics; or sums over documents would need an array with all topics.
+        """Whether the document step updates topics, or sums over documents would need all topics."""
         return self.iterations is not None or self.topics_per_word is not None
 
     @property
@@ -333,3 +333,12 @@ class MinibatchLDA:
         prior = prior_of_more_words(state.word_prior, state.words.n_features, n_words)
         words = self.rule.grown(grown(state.words, n_words), n_words, prior.base)
         return changed(state, words=words, word_prior=prior)
+
+
+def check_edits(topics_per_word):
+    """Raise ValueError if topics are lists, which cannot be edited."""
+    if topics_per_word is not None:
+        raise ValueError(
+            f"topics_per_word={topics_per_word!r} is invalid with edits: lists of topics cannot be edited. "
+            "Call fit with topics_per_word=None."
+        )

@@ -36,7 +36,7 @@ from sktopic._kernels.random._rng cimport Stream, next_uniform, seed_stream
 from sktopic._kernels.threads._interrupt cimport count_work
 from sktopic._kernels.threads._team cimport GAP, Task, Team
 from sktopic._kernels.topics._sparse_rows cimport (
-    SparseRows, addresses_of, draw_sparse, fill_sparse, sparse_phi,
+    SparseRows, addresses_of, draw_sparse, sparse_phi, unlisted,
 )
 
 
@@ -244,6 +244,20 @@ cdef int begin_rows(
     return 0
 
 
+cdef inline void fill_sparse(
+    const SparseRows* rows, int32_t word, const DocumentTopics* present, real* out
+) noexcept nogil:
+    """Fill out with phi_kw of the topics of a document, in the order of its entries."""
+    cdef int64_t e
+    cdef int32_t j
+    for j in range(present.n):
+        out[j] = unlisted(rows, word, present.topic[j], out[0])
+    for e in range(rows.start[word], rows.start[word + 1]):
+        j = present.position[rows.topic[e]]
+        if j >= 0:
+            out[j] += (<const real*>rows.value)[e]
+
+
 cdef inline int begin_sums(Thread* thread, Py_ssize_t n_cells, size_t size) noexcept nogil:
     """Let all sums be zero, behind what values has; -1 when there is no memory."""
     cdef size_t n_bytes = n_cells * thread.width * size
@@ -283,7 +297,7 @@ cdef int32_t entry_in(
 ) noexcept nogil:
     """The entry of a topic, opened if need be; -1 when there is no memory."""
     cdef int32_t n = thread.present.n, j = entry_of(&thread.present, topic)
-    cdef const real* column = <const real*>given.rows + topic
+    cdef const real* column
     cdef Py_ssize_t c, n_topics = given.n_topics
     cdef real* rows
     cdef real* mass = <real*>thread.mass
@@ -299,6 +313,7 @@ cdef int32_t entry_in(
         for c in range(n_cells):
             rows[c * thread.width] = sparse_phi(given.lists, cell_word[c], topic, like)
         return j
+    column = <const real*>given.rows + topic
     for c in range(n_cells):
         rows[c * thread.width] = column[cell_word[c] * n_topics]
     return j

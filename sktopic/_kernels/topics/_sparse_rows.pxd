@@ -2,7 +2,6 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from sktopic._kernels.inference._document_topics cimport DocumentTopics
 from sktopic._kernels.numbers._precision cimport real
 from sktopic._kernels.random._block_sums cimport draw_fixed
 
@@ -41,20 +40,6 @@ cdef inline real sparse_phi(const SparseRows* rows, int32_t word, int32_t k, rea
     for e in range(bucket[0], bucket[1]):  # without branches
         found += (<const real*>rows.value)[start + e] * (rows.topic[start + e] == k)
     return found
-
-
-cdef inline void fill_sparse(
-    const SparseRows* rows, int32_t word, const DocumentTopics* present, real* out
-) noexcept nogil:
-    """Fill out with phi_kw of the topics of a document, in the order of its entries."""
-    cdef int64_t e
-    cdef int32_t j
-    for j in range(present.n):
-        out[j] = unlisted(rows, word, present.topic[j], out[0])
-    for e in range(rows.start[word], rows.start[word + 1]):
-        j = present.position[rows.topic[e]]
-        if j >= 0:
-            out[j] += (<const real*>rows.value)[e]
 
 
 cdef inline int32_t draw_sparse(

@@ -131,8 +131,7 @@ cdef void gather_list(Gathering* given, Py_ssize_t w, real* value, real* cumulat
     cdef int32_t* topics = <int32_t*>given.rows.topic + first
     cdef int32_t* bucket = <int32_t*>given.rows.bucket + w * given.rows.n_buckets
     cdef int shift = given.rows.shift
-    cdef double total = 0.0
-    cdef real inverse
+    cdef double total = 0.0, inverse
     value += first
     cumulative += first
     for b in range(given.rows.n_buckets):
@@ -148,13 +147,13 @@ cdef void gather_list(Gathering* given, Py_ssize_t w, real* value, real* cumulat
     total += given.rest[w] * given.share_total + given.even[w] * given.unit_total
     if not total < INFINITY:  # or NaN
         given.finite = False
-    inverse = <real>(1.0 / total) if total > 0.0 else <real>0.0
+    inverse = 1.0 / total if total > 0.0 else 0.0
     given.log_norm[w] = log(total) if total > 0.0 else -INFINITY
     given.rest[w] = given.rest[w] / total if total > 0.0 else 0.0
     given.even[w] = given.even[w] / total if total > 0.0 else 1.0 / given.unit_total
     for e in range(n):
-        value[e] *= inverse
-        cumulative[e] *= inverse
+        value[e] = <real>(value[e] * inverse)
+        cumulative[e] = <real>(cumulative[e] * inverse)
 
 
 cdef struct Adding:
@@ -315,6 +314,8 @@ cdef void add_word(
     for c in range(given.word_indptr[w], given.word_indptr[w + 1]):
         cell = given.word_cell[c]
         weight = given.factor * (1.0 if given.cell_weight == NULL else given.cell_weight[cell])
+        if weight == 0.0:  # topics without counts would take room in the list
+            continue
         share += weight * given.fixed[cell]
         d = given.cell_document[cell]
         first_column = given.column_indptr[d]
@@ -338,9 +339,9 @@ cdef void add_word(
     for e in range(n_old):
         more = value[e] + <float>(share * (cumulative[e] - before))
         before = cumulative[e]
-        totals[topic[e]] += more - value[e]
+        totals[topic[e]] += <double>more - value[e]
         value[e] = more
-    left = share * (1.0 - before)
+    left = share * max(1.0 - before, 0.0)  # but for rounding, the sum is at most 1
 
     # What documents give.
     for i in range(n_new):
@@ -351,7 +352,7 @@ cdef void add_word(
             e += 1
         if e < n_old and topic[e] == k:
             more = value[e] + <float>sums[k]
-            totals[k] += more - value[e]
+            totals[k] += <double>more - value[e]
             value[e] = more
         elif <float>sums[k] < given.least[row]:
             left += <float>sums[k]
