@@ -143,6 +143,7 @@ class MinibatchLDA:
         """Raise ValueError if a parameter has changed that must not change after the first update."""
         n_topics = len(state.doc_topic_prior)
         check_number_of_topics(self.n_components, *n_topics_of_start(state.word_prior, n_topics))
+        check_room(self.topics_per_word, state.words)
         if self.averaged != state.words.averages:
             raise ValueError(
                 f"average={self.averaged!r} differs from the value at the start of training. Set it back, or "
@@ -290,8 +291,7 @@ class MinibatchLDA:
     def work(self, state, counts, update):
         rule, rho = self.rule.of(state), self.step_size(state, update)
         passes = self.rule.n_passes + (WORD_PRIOR_PASSES if self.learns_word_prior else 0)
-        work = counts.expected.work() + passes * state.words.size
-        return work + work_of_clearing(rule, rho, state, counts)
+        return counts.expected.work() + passes * state.words.size + work_of_clearing(rule, rho, state, counts)
 
     def undo(self, state, counts, update):
         return None
@@ -333,6 +333,15 @@ class MinibatchLDA:
         prior = prior_of_more_words(state.word_prior, state.words.n_features, n_words)
         words = self.rule.grown(grown(state.words, n_words), n_words, prior.base)
         return changed(state, words=words, word_prior=prior)
+
+
+def check_room(topics_per_word, words):
+    """Raise ValueError if lists of topics have room for another number than topics_per_word."""
+    if topics_per_word is not None and min(topics_per_word, words.n_topics) != words.topic.shape[1]:
+        raise ValueError(
+            f"topics_per_word={topics_per_word!r} differs from the value at the start of training. Set it "
+            "back, or call fit to start again."
+        )
 
 
 def check_edits(topics_per_word):

@@ -331,8 +331,8 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         for needed, is_met in allowed.items():
             if not is_met:
                 raise ValueError(
-                    f"topics_per_word={self.topics_per_word!r} is invalid: it needs {needed}. Choose that, or "
-                    "topics_per_word=None."
+                    f"topics_per_word={self.topics_per_word!r} is invalid: it needs {needed}. Choose that, "
+                    "or topics_per_word=None."
                 )
 
     def _check_lanes(self):

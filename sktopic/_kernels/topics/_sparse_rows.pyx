@@ -199,8 +199,8 @@ def add_sparse_counts(
 ):
     """Add factor times the expected counts of sampled documents (see _sparse_gibbs.sweep_documents).
 
-    What a document gives the topics it has, and what the prior gives those in the list of a word, is added to
-    the list. What the prior gives other topics is added to the rest of the word.
+    The list of a word gets what documents give the topics they have, and what the prior gives topics by the
+    list. What the prior gives them by the rest and the units is added to the rest of the word.
 
     Parameters
     ----------
