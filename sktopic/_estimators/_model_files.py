@@ -187,6 +187,7 @@ def _model_of(archive, classes, mapped, verify):
     cls = classes[name]
     _check_names(f"parameters of {name}", parameters, {*cls._get_param_names()})
     others = {f"parameters/{name}{part}" for name in parameters for part in _parts(parameters[name])}
+    _check_names("arrays", dict.fromkeys(archive.declared.keys() & others), others)
     model = cls(**{name: _parameter(archive, name, value) for name, value in parameters.items()})
     found = fitted_in(archive, model._state_class, others, mapped=mapped, verify=verify)
     set_fitted(model, found)
