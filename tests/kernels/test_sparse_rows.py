@@ -1,6 +1,6 @@
 """Topics of words as lists: rows, draws and sums of dense topics, and counts that enter the right lists."""
 
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
@@ -52,10 +52,12 @@ def random_counts(rng, n_topics, n_entries, n_features=N_FEATURES):
 class Case:
     """Lists of a vocabulary, and a corpus of some of its words."""
 
-    def __init__(self, dtype, n_topics, n_entries, seed=0, weighted=False, smoothed=True):
+    def __init__(self, dtype, n_topics, n_entries, seed=0, weighted=False, smoothed=True, forgotten=False):
         rng = np.random.default_rng(seed)
         corpus = random_corpus(seed, 25, n_topics=n_topics, counts="small", dtype=dtype)
         self.counts, n_words = random_counts(rng, n_topics, n_entries), len(corpus.phi)
+        if forgotten:
+            self.counts = self.counts.decayed(0.0)
         self.words = np.append([1, 2, 0], rng.permutation(np.arange(3, N_FEATURES))[: n_words - 3]).astype(
             np.int32
         )
@@ -107,9 +109,10 @@ def test_rows_are_those_of_the_reference(n_topics, n_entries, smoothed, dtype):
 
 @for_both_precisions
 @for_each_size
-@pytest.mark.parametrize("weighted", [False, True])
-def test_counts_enter_lists_and_rests(n_topics, n_entries, weighted, dtype):
-    case = Case(dtype, n_topics, n_entries, weighted=weighted)
+@pytest.mark.parametrize(("weighted", "forgotten"), [(False, False), (True, False), (False, True)])
+def test_counts_enter_lists_and_rests(n_topics, n_entries, weighted, forgotten, dtype):
+    """If all counts are forgotten, topics of equal counts compete for the room."""
+    case = Case(dtype, n_topics, n_entries, weighted=weighted, forgotten=forgotten)
     corpus, counts = case.corpus, deepcopy(case.counts)
     _, sums = case.sweep(Sweeps(2, 3))
     target = case.add(sums)
@@ -152,13 +155,14 @@ def test_a_full_list_keeps_its_largest_counts_and_refuses_smaller_ones():
     assert len(overflowed) > 10 and np.all(full.length[overflowed] == 6)
     smallest = [min(entries.values(), default=0.0) for entries in reference.listed(full)]
     assert_array_equal(full.least[overflowed], np.array(smallest)[overflowed])
+    weightless = copy(case)
+    weightless.cells = case.cells._replace(cell_weight=np.zeros(len(sums.fixed)))
+    for array, other in zip(weightless.add(sums).counts, counts.lists()):
+        assert_array_equal(array, other)
     counts.least[:] = 1e9  # larger than all counts
     after = case.add(sums).counts
     assert_array_equal(after.length, counts.length)
     assert_array_equal(after.topic, counts.topic)
-    case.cells = case.cells._replace(cell_weight=np.zeros(len(sums.fixed)))
-    for array, other in zip(case.add(sums).counts, counts.lists()):
-        assert_array_equal(array, other)
 
 
 def test_any_number_of_threads_gives_the_same():
