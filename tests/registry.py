@@ -33,6 +33,7 @@ VARIANTS = {
         {"boost": True},
         {"inference": "variational", "prior_update": "gamma", "average": True},
         {"inference": "variational", "boost": True, "prior_update": "fixed-point"},
+        {"topics_per_word": 2},
     ],
     "OnlineVariationalLDA": [
         {"learning_method": "batch", "topic_word_prior": "auto"},
@@ -109,6 +110,7 @@ _KINDS = [
     ("n_jobs", [0, 1.5, "all"]),
     ("evaluate_every doc_burn_in transform_burn_in max_splits verbose", [-1, 1.5, "all", None]),
     ("max_births", [-1, 1.5, "all", 1001]),
+    ("topics_per_word", [0, -1, 1.5, "all"]),
     ("n_proposals", [1001]),
     ("sampler root_weight move_acceptance topic_expectation second_moment inference", ["other", 1, None]),
     ("learning_method prior_update", ["other", 1, None]),

@@ -186,10 +186,10 @@ def _model_of(archive, classes, mapped, verify):
         raise ValueError(f"its class {name!r:.80} is unknown; known classes are {', '.join(sorted(classes))}")
     cls = classes[name]
     _check_names(f"parameters of {name}", parameters, {*cls._get_param_names()})
-    kind = cls._state_class
     others = {f"parameters/{name}{part}" for name in parameters for part in _parts(parameters[name])}
-    found = fitted_in(archive, kind, others, mapped=mapped, verify=verify)
+    _check_names("arrays", dict.fromkeys(archive.declared.keys() & others), others)
     model = cls(**{name: _parameter(archive, name, value) for name, value in parameters.items()})
+    found = fitted_in(archive, model._state_class, others, mapped=mapped, verify=verify)
     set_fitted(model, found)
     _set_names(model, header)
     try:

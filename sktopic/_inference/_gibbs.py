@@ -22,6 +22,11 @@ DENSE_BYTES = 1 << 28
 SINGLE_SWEEPS = 1024
 
 
+def is_sparse(topics, prior):
+    """Whether draws go over the topics that a document has."""
+    return len(prior) > DENSE_TOPICS or topics.lists is not None
+
+
 def precise(topics, sweeps):
     """Topics, in a precision in which as many sweeps can be summed."""
     return topics if sweeps <= SINGLE_SWEEPS else topics.in_doubles()
@@ -30,7 +35,8 @@ def precise(topics, sweeps):
 def assign_by_words(batch, topics, prior, chains, workers):
     """Assign a topic to each clump, drawn from what its word alone says of topics (see _word_topics)."""
     chains = Chains(combine_each(chains.keys, 0), chains.z)
-    sweep(_assign, batch, topics, chains, workers, cumulative=topics.cumulative, prior=prior)
+    settings = {"cumulative": topics.cumulative, "lists": topics.lists, "prior": prior}
+    sweep(_assign, batch, topics, chains, workers, **settings)
 
 
 def _assign(left_out, **arguments):
@@ -59,7 +65,7 @@ class GibbsStep:
         """assignments: (n_clumps,) int32, the topic of each clump, continued from and written to."""
         topics, burn_in = precise(topics, self.sweeps), self.burn_in
         size = len(batch.cell_word) * (len(prior) + PADDING) * topics.rows.itemsize
-        sparsely = self.drawn or len(prior) > DENSE_TOPICS or size > DENSE_BYTES
+        sparsely = self.drawn or size > DENSE_BYTES or is_sparse(topics, prior)
         if assignments is None:
             assignments = batch.unassigned()
             if self.by_words and burn_in > 0:
@@ -89,7 +95,7 @@ class GibbsInference:
 
     def __call__(self, batch, topics, prior, keys, workers):
         chains, sweeps = self._start(batch, topics, prior, keys, workers)
-        if len(prior) > DENSE_TOPICS:
+        if is_sparse(topics, prior):
             return sweep_sparsely(batch, precise(topics, self.sweeps), prior, chains, sweeps, workers)
         # Sums of documents are in float64 as it is.
         found = sweep_densely(batch, topics, prior, chains, sweeps, workers)
@@ -107,14 +113,14 @@ class GibbsInference:
         """The same sweeps, with sums for each cell."""
         chains, sweeps = self._start(batch, topics, prior, keys, workers)
         topics = precise(topics, self.sweeps)
-        if len(prior) > DENSE_TOPICS:
+        if is_sparse(topics, prior):
             return sweep_sparsely(batch, topics, prior, chains, sweeps, workers)
         found = sweep_densely(batch, topics, prior, chains, sweeps, workers, by_cell=True)
         return CellCounts(batch, prior, self.sweeps, found.counts, found.log_theta)
 
     def posteriors(self, batch, topics, prior, keys, n_draws, workers):
         """Those given the topics of tokens, before each of which are as many sweeps as `__call__` makes."""
-        sampled = sweep_densely if len(prior) <= DENSE_TOPICS else sweep_sparsely
+        sampled = sweep_sparsely if is_sparse(topics, prior) else sweep_densely
         assignments, (document, weight) = batch.unassigned(), batch.clumps()
         for i in range(n_draws):
             chains = Chains(combine_each(keys, i), assignments)

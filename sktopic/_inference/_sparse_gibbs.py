@@ -31,19 +31,23 @@ class SampledCounts:
     log_theta: np.ndarray
 
     def work(self):
-        return len(self.values) + self.topics.rows.size
+        return len(self.values) + self.topics.size
 
     def add_to(self, target, words, factor, workers):
         add_sampled_counts(
             words=word_cells(self.batch, words),
             indptr=self.batch.indptr,
-            sums=SparseSums(self.column_indptr, self.column_topic, self.values, self.fixed, self.log_theta),
-            rows=self.topics.rows,
+            sums=self.sums,
+            rows=self.topics.dense_rows(),
             prior=self.prior,
             factor=factor / self.n_sweeps,
             target=target,
             team=workers.team,
         )
+
+    @property
+    def sums(self):
+        return SparseSums(self.column_indptr, self.column_topic, self.values, self.fixed, self.log_theta)
 
     def prior_statistics(self):
         log_theta, weights = self.log_theta, self.batch.sample_weight
@@ -64,7 +68,7 @@ class SampledCounts:
 
     def topic_weights(self, document):
         cells = self.batch.cells_of(document)
-        weights = self.topics.rows[self.batch.cell_word[cells]] * self.prior
+        weights = self.topics.rows_of(self.batch.cell_word[cells]) * self.prior
         weights *= self.fixed[cells, None]
         columns = self.column_topic[slice(*self.column_indptr[document : document + 2])]
         values = self.values[slice(*self._value_indptr[document : document + 2])]
@@ -82,13 +86,14 @@ class SampledCounts:
             rows=self.topics.rows,
             prior=self.prior,
             n_sweeps=self.n_sweeps,
+            lists=self.topics.lists,
         )
 
 
 def sweep_sparsely(batch, topics, prior, chains, sweeps, workers):
     """SampledCounts by draws that go over the topics a document has; writes to z of the chains."""
-    cumulative = topics.cumulative
-    found = sweep(_sweep, batch, topics, chains, workers, cumulative=cumulative, prior=prior, sweeps=sweeps)
+    settings = {"cumulative": topics.cumulative, "lists": topics.lists, "prior": prior, "sweeps": sweeps}
+    found = sweep(_sweep, batch, topics, chains, workers, **settings)
     indptr, *sums = zip(*found)
     return SampledCounts(batch, topics, prior, sweeps.n_sweeps, joined_indptr(indptr), *map(joined, sums))
 

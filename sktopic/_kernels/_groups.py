@@ -65,6 +65,69 @@ class CountsTarget(NamedTuple):
     average_weight: NDArray[np.float64]
 
 
+class TopicCounts(NamedTuple):
+    """Counts of words in topics as lists, with a rest for each word that all topics share.
+
+    Attributes
+    ----------
+    topic, value : (n_features, n_entries) the topics of each word, ascending, and their counts   IN/OUT
+    length : (n_features,) entries in use                                                         IN/OUT
+    least : (n_features,) what a topic has to add to enter the list                               IN/OUT
+    rest : (n_features,) counts of the word that are in no list                                   IN/OUT
+    """
+
+    topic: NDArray[np.int32]
+    value: NDArray[np.float32]
+    length: NDArray[np.int32]
+    least: NDArray[np.float32]
+    rest: NDArray[np.float64]
+
+
+class SparseRows(NamedTuple):
+    """Topic rows as lists: phi_kw is the value of k in the list of w, or 0, + rest[w] shares[k] +
+    even[w] units[k].
+
+    Attributes
+    ----------
+    start : (n_words + 1,) bounds of the entries of each word                                         IN
+    bucket : (n_words, n_buckets + 1) the first entry of each word, from its start, whose topic is not below
+        those of a bucket. Each has as many topics, a power of two                                    IN
+    topic, value : (n_entries,) topics, ascending in each list, and values                            IN
+    cumulative : (n_entries,) sums of value * prior over the entries of the word so far               IN
+    rest, even : (n_words,)                                                                           IN
+    shares, units : (n_topics,)                                                                       IN
+    share_sums, unit_sums : (ceil(n_topics / 16),) cumulative sums of them times the prior over blocks of 16
+                                                                                                      IN
+    """
+
+    start: NDArray[np.int64]
+    bucket: NDArray[np.int32]
+    topic: NDArray[np.int32]
+    value: NDArray[np.float32] | NDArray[np.float64]
+    cumulative: NDArray[np.float32] | NDArray[np.float64]
+    rest: NDArray[np.float64]
+    even: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    units: NDArray[np.float64]
+    share_sums: NDArray[np.float64]
+    unit_sums: NDArray[np.float64]
+
+
+class SparseTarget(NamedTuple):
+    """What expected counts are added to.
+
+    Attributes
+    ----------
+    counts : TopicCounts                                                                          IN/OUT
+    totals : (n_parts, n_topics), which gain what lists have more of each topic                   IN/OUT
+    rest_gain : (n_parts,), which gain what the rests do                                          IN/OUT
+    """
+
+    counts: TopicCounts
+    totals: NDArray[np.float64]
+    rest_gain: NDArray[np.float64]
+
+
 # Gibbs sampling of documents, given the topics
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sktopic._kernels._groups import LeftOut
+from sktopic._kernels._groups import LeftOut, SparseRows
 from sktopic._kernels.topics._gathering import BLOCK_SIZE, gather_geometric, gather_topics
 from sktopic._runtime._arrays import columns_of, real_numbers, row_blocks, rows_of
 from sktopic._topics._topic_word_prior import PriorEntries, ScaledEntries
@@ -24,22 +24,55 @@ class GatheredTopics:
     cumulative : (n_words, n_blocks) cumulative sums over blocks of topics of rows * prior
     log_norm : (n_words,) log(phi[w] @ prior) before scaling
     left_out : what the documents themselves have added to phi, if they have
+    lists : SparseRows in the place of rows and cumulative, which are empty then; or None
     """
 
     rows: np.ndarray
     cumulative: np.ndarray
     log_norm: np.ndarray
     left_out: LeftOut | None = None
+    lists: SparseRows | None = None
 
     def in_doubles(self):
         """The same in float64, in which kernels then add up."""
         rows, cumulative = (array.astype(np.float64, copy=False) for array in (self.rows, self.cumulative))
-        return GatheredTopics(rows, cumulative, self.log_norm, self.left_out)
+        lists = self.lists
+        if lists is not None:
+            precise = {name: getattr(lists, name).astype(np.float64) for name in ("value", "cumulative")}
+            lists = lists._replace(**precise)
+        return GatheredTopics(rows, cumulative, self.log_norm, self.left_out, lists)
+
+    @property
+    def size(self):
+        """Numbers of rows."""
+        return self.rows.size if self.lists is None else len(self.lists.value)
+
+    def dense_rows(self):
+        """Rows of all words, also where there are lists."""
+        if self.lists is None:
+            return self.rows
+        return self.rows_of(np.arange(len(self.log_norm))).astype(self.rows.dtype, copy=False)
+
+    def rows_of(self, words):
+        """Rows of some of the words, ndarray of shape (n, n_components)."""
+        if self.lists is None:
+            return self.rows[words]
+        lists = self.lists
+        rows = lists.rest[words, None] * lists.shares + lists.even[words, None] * lists.units
+        for row, word in zip(rows, words):
+            entries = slice(*lists.start[word : word + 2])
+            row[lists.topic[entries]] += lists.value[entries]
+        return rows
 
 
 def part_of(left_out, documents):
     """What is left out for a slice of documents, given that for all of them, which may be None."""
     return None if left_out is None else left_out._replace(often=left_out.often[documents])
+
+
+def least_smoothing(often, token, offset):
+    """What is left of phi without a document's tokens: never zero, so that draws remain possible."""
+    return np.maximum(offset, LEAST_LEFT * often.max(initial=0.0) * token)
 
 
 @dataclass
@@ -95,13 +128,14 @@ class TopicProbabilities:
 
     def left_out(self, often, log_norm):
         """LeftOut of documents that are in the topics so often; log_norm : of the rows that are gathered."""
-        # Without smoothing, a word that no other document has would be left with nothing to draw from.
-        least = LEAST_LEFT * often.max(initial=0.0) * self.token
-        return LeftOut(often, self.token, np.maximum(self.offset, least), np.exp(-log_norm))
+        smoothing = least_smoothing(often, self.token, self.offset)
+        return LeftOut(often, self.token, smoothing, np.exp(-log_norm))
 
     def gather(self, words, prior, workers, dtype=np.float32):
         """phi of the words scaled to phi @ prior = 1, with the sums that draws need."""
         return _gather(gather_topics, self, words, (prior,), workers, dtype)
+
+    gather_rows = gather
 
 
 @dataclass

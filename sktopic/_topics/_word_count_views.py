@@ -11,6 +11,7 @@ from scipy.special import digamma, gammaln
 
 from sktopic._kernels.topics._dirichlet import sum_digamma
 from sktopic._runtime._arrays import row_blocks, rows_of
+from sktopic._topics._sparse_word_counts import SparseTopics, SparseWordCounts
 from sktopic._topics._topic_rows import GeometricTopics, TopicProbabilities
 from sktopic._topics._topic_word_prior import prior_totals
 from sktopic._topics._word_count_edits import of_topics
@@ -40,6 +41,8 @@ def expected_tokens(counts, weight, totals=None):
 
 def expected_counts(counts, weight, topics=slice(None)):
     """weight * s of some topics, ndarray of shape (n_features, n_topics)."""
+    if isinstance(counts, SparseWordCounts):
+        return weight * counts.scale * counts.rows()[:, topics]
     return counts.store[:, topics] * token_weights(counts, weight, topics)
 
 
@@ -52,7 +55,9 @@ def expected_counts_of(counts, words, topics, weight):
 
 
 def probabilities(counts, weight, topic_word_prior, entries=None):
-    """phi proportional to weight * s + topic_word_prior, TopicProbabilities."""
+    """phi proportional to weight * s + topic_word_prior, TopicProbabilities or SparseTopics."""
+    if isinstance(counts, SparseWordCounts):
+        return SparseTopics.of(counts, weight, topic_word_prior)
     weight, topic_word_prior = token_weights(counts, weight), priors_of(counts, topic_word_prior)
     return _normalized(counts, counts.store, weight, weight * counts.totals, topic_word_prior, entries)
 

@@ -214,12 +214,13 @@ class WordCounts(State):
         return changed(self, scale=scale)
 
     def add(self, counts, words, factor, workers):
-        """Add factor times the expected counts of a document step, at the rows of its words."""
+        """The counts plus factor times the expected counts of a document step, at the rows of its words."""
         totals = np.zeros((N_PARTS, len(self.totals)))
         target = CountsTarget(self.store, totals, self.averaged, self.average_weight)
         with self.holding(words):
             counts.add_to(target, words, factor / self.scale, workers)
             self.totals[:] += totals.sum(axis=0)
+        return self
 
     def expect(self, tokens):
         """Make ready to add so many tokens, of all topics together: the average is to keep its digits."""

@@ -78,7 +78,7 @@ class LinearUpdate(ABC):
         statistics = statistics.decayed(self.kept(rho, is_first))
         factor = self.factor(rho, batch_counts.n_documents, batch_counts.n_tokens)
         statistics.expect(factor * batch_counts.n_tokens)
-        statistics.add(batch_counts.expected, batch_counts.words, factor, workers)
+        statistics = statistics.add(batch_counts.expected, batch_counts.words, factor, workers)
         statistics.count_average()
         return statistics
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._state._fields import array, count, name, number, part
+from sktopic._topics._sparse_word_counts import SparseWordCounts
 from sktopic._topics._topic_word_prior import TopicWordPrior
 from sktopic._training._minibatch_state import MinibatchState
 
@@ -43,3 +44,15 @@ class LDAState(MinibatchState):
         if self.prior_rule is not None and n != n_topics + (self.prior_rule == "gamma"):
             raise ValueError(f"prior_averages has {n} numbers, but there are {n_topics} topics")
         self.word_prior.check(self.words.n_features, n_topics)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ListedLDAState(LDAState):
+    """The state of a model with topics_per_word."""
+
+    words: SparseWordCounts = part(SparseWordCounts)  # type: ignore[assignment]
+
+    def check(self):
+        """Raise ValueError if parts do not fit together."""
+        super().check()
+        self.words.check()

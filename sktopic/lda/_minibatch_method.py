@@ -9,6 +9,7 @@ import numpy as np
 from sktopic._inference import InferenceStep, TrainingStep
 from sktopic._state._fields import changed, grown
 from sktopic._topics._prior import PRIOR_INERTIA, DocPrior, check_prior, learned_topic_word_prior
+from sktopic._topics._sparse_word_counts import SparseWordCounts
 from sktopic._topics._topic_word_prior import (
     TopicWordPrior,
     WordPrior,
@@ -30,7 +31,7 @@ from sktopic._training._minibatch_state import random_words, state_at_start
 from sktopic._training._step_size import step_size
 from sktopic._training._updates import gathered_topics, work_of_clearing
 from sktopic.lda._boosting import boosted_counts
-from sktopic.lda._lda_state import LDAState
+from sktopic.lda._lda_state import LDAState, ListedLDAState
 from sktopic.lda._topic_exchange import best_order, evidence_gains, exchange
 
 # Cost of learning the prior of topics, in passes over all entries.
@@ -58,6 +59,7 @@ class MinibatchLDA:
     iterations : None, or a function of batch, keys and whether prior statistics are wanted. It returns
         iterations of the document step. Topics are provisionally updated between them (see _boosting.py).
     keeps_places : whether topics keep their numbers. If so, none are exchanged.
+    topics_per_word : None, or the length of the lists of SparseWordCounts
     """
 
     n_components: int
@@ -74,10 +76,12 @@ class MinibatchLDA:
     leaning: float = LEANING
     iterations: Callable[..., Any] | None = None
     keeps_places: bool = False
+    topics_per_word: int | None = None
 
     @property
     def reads_whole_batches(self):
-        return self.iterations is not None  # the document step updates topics
+        """Whether the document step updates topics, or sums over documents would need all topics."""
+        return self.iterations is not None or self.topics_per_word is not None
 
     @property
     def learns_from_gains(self):
@@ -97,9 +101,14 @@ class MinibatchLDA:
     def start(self, n_features, seed):
         """Return the state before the first update."""
         first = self.components_init
-        words = random_words(n_features, self.n_components, seed, first, average=self.averaged)
+        if self.topics_per_word is None:
+            kind = LDAState
+            words = random_words(n_features, self.n_components, seed, first, average=self.averaged)
+        else:
+            kind = ListedLDAState
+            words = SparseWordCounts.even(n_features, self.n_components, self.topics_per_word)
         state = state_at_start(
-            LDAState,
+            kind,
             words,
             seed,
             doc_topic_prior=np.array(check_prior(self.doc_prior.value, self.n_components)),
@@ -134,6 +143,7 @@ class MinibatchLDA:
         """Raise ValueError if a parameter has changed that must not change after the first update."""
         n_topics = len(state.doc_topic_prior)
         check_number_of_topics(self.n_components, *n_topics_of_start(state.word_prior, n_topics))
+        check_room(self.topics_per_word, state.words)
         if self.averaged != state.words.averages:
             raise ValueError(
                 f"average={self.averaged!r} differs from the value at the start of training. Set it back, or "
@@ -281,8 +291,7 @@ class MinibatchLDA:
     def work(self, state, counts, update):
         rule, rho = self.rule.of(state), self.step_size(state, update)
         passes = self.rule.n_passes + (WORD_PRIOR_PASSES if self.learns_word_prior else 0)
-        work = counts.expected.work() + passes * state.words.size
-        return work + work_of_clearing(rule, rho, state, counts)
+        return counts.expected.work() + passes * state.words.size + work_of_clearing(rule, rho, state, counts)
 
     def undo(self, state, counts, update):
         return None
@@ -291,6 +300,7 @@ class MinibatchLDA:
 
     def edited(self, state, edit):
         """Return the state after a TopicEdit. No array changes in place."""
+        check_edits(self.topics_per_word)
         if state.words.averages and edit.merged.any():
             raise ValueError("average=True is invalid with merges: averages of past topics cannot be merged.")
         prior, averages = state.doc_topic_prior, state.prior_averages
@@ -310,6 +320,7 @@ class MinibatchLDA:
 
     def frozen(self, state, topics):
         """Return the state in which only these topics are frozen."""
+        check_edits(self.topics_per_word)
         if state.words.averages and len(topics):
             raise ValueError(
                 "average=True is invalid with frozen topics: the mean of past topics cannot be frozen."
@@ -322,3 +333,21 @@ class MinibatchLDA:
         prior = prior_of_more_words(state.word_prior, state.words.n_features, n_words)
         words = self.rule.grown(grown(state.words, n_words), n_words, prior.base)
         return changed(state, words=words, word_prior=prior)
+
+
+def check_room(topics_per_word, words):
+    """Raise ValueError if lists of topics have room for another number than topics_per_word."""
+    if topics_per_word is not None and min(topics_per_word, words.n_topics) != words.topic.shape[1]:
+        raise ValueError(
+            f"topics_per_word={topics_per_word!r} differs from the value at the start of training. Set it "
+            "back, or call fit to start again."
+        )
+
+
+def check_edits(topics_per_word):
+    """Raise ValueError if topics are lists, which cannot be edited."""
+    if topics_per_word is not None:
+        raise ValueError(
+            f"topics_per_word={topics_per_word!r} is invalid with edits: lists of topics cannot be edited. "
+            "Call fit with topics_per_word=None."
+        )

@@ -310,7 +310,7 @@ def left_to_right(
     found, total = [], PerWord()
     with Workers(n_jobs) as workers:
         for batch in (batch for block in documents.blocks() for _, _, batch in document_groups(block)):
-            gathered = topics.gather(batch.words, prior, workers)
+            gathered = topics.gather_rows(batch.words, prior, workers)
             keys = batch.content_keys(key)
             rows, cumulative, log_norm = gathered.rows, gathered.cumulative, gathered.log_norm
             pieces = [

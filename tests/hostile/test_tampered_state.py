@@ -104,7 +104,8 @@ def damaged(value, damage):
 def fitted(name):
     """A fitted model; of variants, one with a topic that is frozen and named."""
     model = new(name, batch_size=50).fit(X)
-    if name in VARIANTS and hasattr(model, "freeze_topics") and not getattr(model, "average", False):
+    is_free = not (getattr(model, "average", False) or getattr(model, "topics_per_word", None))
+    if name in VARIANTS and hasattr(model, "freeze_topics") and is_free:
         name_topics(model.freeze_topics([0]), {0: "frozen"})
     return model
 

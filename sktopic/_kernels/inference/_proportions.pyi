@@ -3,6 +3,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sktopic._kernels._groups import SparseRows
+
 _Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 def sampled_proportions(
@@ -15,6 +17,7 @@ def sampled_proportions(
     rows: _Real,  # (n_words, n_topics)
     prior: NDArray[np.float64],  # (n_topics,)
     n_sweeps: int,
+    lists: SparseRows | None = None,  # in the place of rows
 ) -> NDArray[np.float64]:
     """theta (n_documents, n_topics), rows summing to one."""
 

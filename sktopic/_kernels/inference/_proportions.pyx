@@ -7,6 +7,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from sktopic._kernels.numbers._precision cimport real
 from sktopic._kernels.threads._interrupt cimport count_work
+from sktopic._kernels.topics._sparse_rows cimport SparseRows, addresses_of
 
 
 def sampled_proportions(
@@ -19,6 +20,7 @@ def sampled_proportions(
     const real[:, ::1] rows,
     const double[::1] prior,
     int n_sweeps,
+    lists=None,
 ):
     """Posterior mean of theta of each document, Rao-Blackwellised over the counted sweeps.
 
@@ -29,7 +31,12 @@ def sampled_proportions(
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, cell, _cell, k, j
     cdef Py_ssize_t value = 0, first_column, n_columns, done = 0
     cdef int64_t base = indptr[0]
-    cdef double share, total
+    cdef double share, total, rest, even
+    cdef int64_t e
+    cdef SparseRows sparse
+    cdef bint is_sparse = lists is not None
+    if is_sparse:
+        sparse = addresses_of(lists)
     theta_array = np.zeros((n_documents, n_topics), dtype=np.float64)
     cdef double[:, ::1] theta = theta_array
     cdef double* out
@@ -39,13 +46,24 @@ def sampled_proportions(
             out = &theta[d, 0]
             first_column = column_indptr[d]
             n_columns = column_indptr[d + 1] - first_column
+            rest = even = 0.0
             for cell in range(indptr[d] - base, indptr[d + 1] - base):
-                row = &rows[cell_word[cell], 0]
                 share = fixed[cell] / n_sweeps
+                if is_sparse:
+                    rest += share * sparse.rest[cell_word[cell]]
+                    even += share * sparse.even[cell_word[cell]]
+                    for e in range(sparse.start[cell_word[cell]], sparse.start[cell_word[cell] + 1]):
+                        out[sparse.topic[e]] += share * (<const real*>sparse.value)[e]
+                    count_work(&done, n_columns + 64)
+                    continue
+                row = &rows[cell_word[cell], 0]
                 for k in range(n_topics):
                     out[k] += share * row[k]
                 count_work(&done, n_topics + n_columns)
             total = 0.0
+            if is_sparse:
+                for k in range(n_topics):
+                    out[k] += rest * sparse.shares[k] + even * sparse.units[k]
             for k in range(n_topics):
                 out[k] = prior[k] * (1.0 + out[k])
             for _cell in range(indptr[d + 1] - indptr[d]):

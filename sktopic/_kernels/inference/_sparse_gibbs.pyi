@@ -3,7 +3,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sktopic._kernels._groups import Chains, DocumentCells, LeftOut, SparseSums, Sweeps
+from sktopic._kernels._groups import Chains, DocumentCells, LeftOut, SparseRows, SparseSums, Sweeps
 from sktopic._kernels.threads._team import Team
 
 _Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
@@ -17,5 +17,6 @@ def sweep_documents(
     sweeps: Sweeps,
     team: Team,
     left_out: LeftOut | None = None,
+    lists: SparseRows | None = None,  # in the place of rows and cumulative
 ) -> SparseSums:
     """Write to z of the chains."""

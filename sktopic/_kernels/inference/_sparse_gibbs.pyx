@@ -35,6 +35,9 @@ from sktopic._kernels.random._block_sums cimport BLOCK, draw_fixed
 from sktopic._kernels.random._rng cimport Stream, next_uniform, seed_stream
 from sktopic._kernels.threads._interrupt cimport count_work
 from sktopic._kernels.threads._team cimport GAP, Task, Team
+from sktopic._kernels.topics._sparse_rows cimport (
+    SparseRows, addresses_of, draw_sparse, sparse_phi, unlisted,
+)
 
 
 # Entries for which a document has room at first: a multiple of LANES.
@@ -74,6 +77,7 @@ cdef struct Sampling:
     const double* cell_count
     const void* rows
     const void* cumulative
+    const SparseRows* lists  # or NULL
     const double* prior
     const uint64_t* keys
     const double* own  # or NULL
@@ -176,10 +180,13 @@ cdef int sweep_document(Sampling* given, Py_ssize_t d, Thread* thread, real like
                 if out != NULL:
                     fixed[cell] += <real>(w / (total + 1))
                 if j < 0:
-                    k = draw_fixed(
-                        rows + cell_word[cell] * n_topics, cumulative + cell_word[cell] * n_blocks, prior,
-                        given.n_topics, left,
-                    )
+                    if given.lists != NULL:
+                        k = draw_sparse(given.lists, cell_word[cell], prior, left)
+                    else:
+                        k = draw_fixed(
+                            rows + cell_word[cell] * n_topics, cumulative + cell_word[cell] * n_blocks,
+                            prior, given.n_topics, left,
+                        )
                     j = entry_in(given, thread, cell_word, n_cells, k, like)
                     if j < 0:
                         return 1
@@ -227,11 +234,28 @@ cdef int begin_rows(
         return -1
     memset(thread.rows.data, 0, n_cells * thread.width * sizeof(real))
     for c in range(n_cells):
-        row = <const real*>given.rows + cell_word[c] * n_topics
         entries = <real*>thread.rows.data + c * thread.width
+        if given.lists != NULL:
+            fill_sparse(given.lists, cell_word[c], present, entries)
+            continue
+        row = <const real*>given.rows + cell_word[c] * n_topics
         for j in range(present.n):
             entries[j] = row[present.topic[j]]
     return 0
+
+
+cdef inline void fill_sparse(
+    const SparseRows* rows, int32_t word, const DocumentTopics* present, real* out
+) noexcept nogil:
+    """Fill out with phi_kw of the topics of a document, in the order of its entries."""
+    cdef int64_t e
+    cdef int32_t j
+    for j in range(present.n):
+        out[j] = unlisted(rows, word, present.topic[j], out[0])
+    for e in range(rows.start[word], rows.start[word + 1]):
+        j = present.position[rows.topic[e]]
+        if j >= 0:
+            out[j] += (<const real*>rows.value)[e]
 
 
 cdef inline int begin_sums(Thread* thread, Py_ssize_t n_cells, size_t size) noexcept nogil:
@@ -273,7 +297,7 @@ cdef int32_t entry_in(
 ) noexcept nogil:
     """The entry of a topic, opened if need be; -1 when there is no memory."""
     cdef int32_t n = thread.present.n, j = entry_of(&thread.present, topic)
-    cdef const real* column = <const real*>given.rows + topic
+    cdef const real* column
     cdef Py_ssize_t c, n_topics = given.n_topics
     cdef real* rows
     cdef real* mass = <real*>thread.mass
@@ -285,6 +309,11 @@ cdef int32_t entry_in(
         for c in range(n, thread.width):
             mass[c] = 0
     rows = <real*>thread.rows.data + j
+    if given.lists != NULL:
+        for c in range(n_cells):
+            rows[c * thread.width] = sparse_phi(given.lists, cell_word[c], topic, like)
+        return j
+    column = <const real*>given.rows + topic
     for c in range(n_cells):
         rows[c * thread.width] = column[cell_word[c] * n_topics]
     return j
@@ -368,6 +397,7 @@ def sweep_documents(
     sweeps,
     Team team not None,
     left_out=None,
+    lists=None,
 ):
     """Sample the topics of documents; sum the conditional probabilities, or the draws, of the counted sweeps.
 
@@ -380,6 +410,7 @@ def sweep_documents(
     chains : Chains                                                                           IN/OUT
     sweeps : Sweeps                                                                               IN
     left_out : LeftOut; None: nothing is left out                                                 IN
+    lists : SparseRows, in the precision of rows and in their place, which are empty then            IN
 
     Returns
     -------
@@ -394,6 +425,7 @@ def sweep_documents(
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, cell, i
     cdef Py_ssize_t n_threads = team.size
     cdef Sampling given
+    cdef SparseRows sparse
     cdef Thread* thread
 
     dtype = np.float32 if real is float else np.float64
@@ -429,8 +461,12 @@ def sweep_documents(
     cdef const double[::1] own, token, smoothing, unit
     if cell_word.shape[0] > 0:
         given.cell_word, given.cell_count, given.fixed = &cell_word[0], &cell_count[0], &fixed[0]
-        given.rows, given.cumulative, given.prior = &rows[0, 0], &cumulative[0, 0], &prior[0]
-        given.keys, given.z = &keys[0], &z[0]
+        given.prior, given.keys, given.z = &prior[0], &keys[0], &z[0]
+        if lists is None:
+            given.rows, given.cumulative, given.lists = &rows[0, 0], &cumulative[0, 0], NULL
+        else:
+            sparse = addresses_of(lists)
+            given.rows, given.cumulative, given.lists = NULL, NULL, &sparse
     if left_out is not None and n_documents > 0:
         own, token = left_out.often, left_out.token
         smoothing, unit = left_out.smoothing, left_out.unit

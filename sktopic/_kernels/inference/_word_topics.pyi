@@ -3,7 +3,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sktopic._kernels._groups import Chains, DocumentCells
+from sktopic._kernels._groups import Chains, DocumentCells, SparseRows
 from sktopic._kernels.threads._team import Team
 
 _Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
@@ -16,5 +16,6 @@ def draw_word_topics(
     prior: NDArray[np.float64],  # (n_topics,)
     chains: Chains,
     team: Team,
+    lists: SparseRows | None = None,  # in the place of rows and cumulative
 ) -> None:
     """Write to z of the chains."""

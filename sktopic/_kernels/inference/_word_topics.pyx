@@ -13,6 +13,7 @@ from sktopic._kernels.random._block_sums cimport BLOCK, draw_fixed
 from sktopic._kernels.random._rng cimport Stream, next_uniform, seed_stream
 from sktopic._kernels.threads._interrupt cimport count_work
 from sktopic._kernels.threads._team cimport Task, Team
+from sktopic._kernels.topics._sparse_rows cimport SparseRows, addresses_of, draw_sparse
 
 
 cdef struct Drawing:
@@ -22,6 +23,7 @@ cdef struct Drawing:
     const int64_t* clump_indptr
     const void* rows
     const void* cumulative
+    const SparseRows* lists  # or NULL
     const double* prior
     const uint64_t* keys
     int32_t* z
@@ -37,6 +39,7 @@ def draw_word_topics(
     const double[::1] prior,
     chains,
     Team team not None,
+    lists=None,
 ):
     """Draw the topic of each clump from alpha_k phi_kw of its word.
 
@@ -49,6 +52,7 @@ def draw_word_topics(
     cumulative : (n_words, ceil(n_topics / 16)) cumulative sums of prior * rows by blocks of 16    IN
     prior : (n_topics,) alpha                                                                     IN
     chains : Chains; what z is before does not matter                                         IN/OUT
+    lists : SparseRows, in the precision of rows and in their place, which are empty then            IN
     """
     cdef const int64_t[::1] indptr = cells.indptr
     cdef const int32_t[::1] cell_word = cells.cell_word
@@ -56,10 +60,16 @@ def draw_word_topics(
     cdef const uint64_t[::1] keys = chains.keys
     cdef int32_t[::1] z = chains.z
     cdef Drawing given
+    cdef SparseRows sparse
     if cell_word.shape[0] == 0:
         return
     given.indptr, given.cell_word, given.cell_count = &indptr[0], &cell_word[0], &cell_count[0]
-    given.clump_indptr, given.rows, given.cumulative = &clump_indptr[0], &rows[0, 0], &cumulative[0, 0]
+    given.clump_indptr = &clump_indptr[0]
+    if lists is None:
+        given.rows, given.cumulative, given.lists = &rows[0, 0], &cumulative[0, 0], NULL
+    else:
+        sparse = addresses_of(lists)
+        given.rows, given.cumulative, given.lists = NULL, NULL, &sparse
     given.prior, given.keys, given.z = &prior[0], &keys[0], &z[0]
     given.n_topics, given.single = <int32_t>rows.shape[1], real is float
     with nogil:
@@ -83,10 +93,13 @@ cdef int draw_clumps(
     for cell in range(given.indptr[d] - given.indptr[0], given.indptr[d + 1] - given.indptr[0]):
         word = given.cell_word[cell]
         for i in range(n_clumps(given.cell_count[cell])):
-            z[i] = draw_fixed(
-                rows + word * n_topics, cumulative + word * n_blocks, given.prior, given.n_topics,
-                <real>next_uniform(&stream),
-            )
+            if given.lists != NULL:
+                z[i] = draw_sparse(given.lists, word, given.prior, <real>next_uniform(&stream))
+            else:
+                z[i] = draw_fixed(
+                    rows + word * n_topics, cumulative + word * n_blocks, given.prior, given.n_topics,
+                    <real>next_uniform(&stream),
+                )
         z += n_clumps(given.cell_count[cell])
         count_work(&done, 16 * n_clumps(given.cell_count[cell]))
     return 0
