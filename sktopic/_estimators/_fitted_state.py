@@ -28,9 +28,10 @@ TYPES = {"count": Integral, "number": Real, "name": (str, NoneType)}
 
 def check_arrays(model):
     """Raise ValueError if arrays of the state differ from the declared types or sizes."""
-    kind, state, n_features = model._state_class, model._state, getattr(model, "n_features_in_", None)
-    if type(state) is not kind:
-        raise damaged(model, f"_state is {type(state).__name__}, not {kind.__name__}")
+    state, n_features = model._state, getattr(model, "n_features_in_", None)
+    kind, kinds = type(state), kinds_of(type(model))
+    if kind not in kinds:
+        raise damaged(model, f"_state is {kind.__name__}, not {kinds[0].__name__}")
     if not isinstance(n_features, Integral):
         raise damaged(model, f"n_features_in_ is {n_features!r:.40}")
     for field, value in sizes_of(state).items():
@@ -41,6 +42,11 @@ def check_arrays(model):
     fault = _fault_in(kind, layout, n_features)
     if fault is not None:
         raise damaged(model, fault)
+
+
+def kinds_of(cls):
+    """Return the classes that the state of an estimator may have."""
+    return cls._state_classes or (cls._state_class,)
 
 
 def check_parts(model):
@@ -125,17 +131,18 @@ def fitted_of(model):
     }
 
 
-def set_fitted(model, found):
-    """Set the fitted values from a dict as of `fitted_of`, whose entries are removed."""
+def set_fitted(model, found, kind):
+    """Set the fitted values from a dict as of `fitted_of`, whose entries are removed; kind: of the state."""
     model.n_features_in_ = found.pop("n_features_in_")
     fields = {name.removeprefix("_state."): each for name, each in found.items()}
-    model._state = state_of(model._state_class, fields, {"features": model.n_features_in_})
+    model._state = state_of(kind, fields, {"features": model.n_features_in_})
 
 
 def check_values(model):
     """Raise ValueError if fitted numbers and strings differ from the declared types."""
-    found, optional = fitted_of(model), optional_names(model._state_class)
-    for name, kind in declared_values(model._state_class).items():
+    state_class = type(model._state)
+    found, optional = fitted_of(model), optional_names(state_class)
+    for name, kind in declared_values(state_class).items():
         value = found.get(name)
         if value is None and name in optional:
             continue

@@ -21,6 +21,7 @@ from sktopic._estimators._fitted_state import (
     declared_arrays,
     declared_values,
     fitted_of,
+    kinds_of,
     optional_names,
     set_fitted,
 )
@@ -187,10 +188,10 @@ def _model_of(archive, classes, mapped, verify):
     cls = classes[name]
     _check_names(f"parameters of {name}", parameters, {*cls._get_param_names()})
     others = {f"parameters/{name}{part}" for name in parameters for part in _parts(parameters[name])}
-    _check_names("arrays", dict.fromkeys(archive.declared.keys() & others), others)
+    kind = max(kinds_of(cls), key=lambda kind: len(archive.declared.keys() & _names_of_arrays(kind)))
+    found = fitted_in(archive, kind, others, mapped=mapped, verify=verify)
     model = cls(**{name: _parameter(archive, name, value) for name, value in parameters.items()})
-    found = fitted_in(archive, model._state_class, others, mapped=mapped, verify=verify)
-    set_fitted(model, found)
+    set_fitted(model, found, kind)
     _set_names(model, header)
     try:
         model._check_settings()
@@ -209,13 +210,18 @@ def fitted_in(archive, kind, others=frozenset(), absent=frozenset(), **reading):
     """
     fitted, declared, optional = archive.header["fitted"], declared_arrays(kind), optional_names(kind)
     _check_names("fitted values", fitted, declared_values(kind).keys(), optional)
-    wanted = others | {f"fitted/{name}" for name in declared.keys() - absent}
+    wanted = others | _names_of_arrays(kind) - {f"fitted/{name}" for name in absent}
     _check_names("arrays", archive.declared, wanted, {f"fitted/{name}" for name in optional})
     found = {name: _decoded(value) for name, value in fitted.items()}
     for name, field in declared.items():
         if f"fitted/{name}" in archive.declared:
             found[name] = archive.array(f"fitted/{name}", field.dtype, **reading)
     return found
+
+
+def _names_of_arrays(kind):
+    """Return the names of the arrays of a class of states in an archive."""
+    return {f"fitted/{name}" for name in declared_arrays(kind)}
 
 
 def _check_names(what, found, wanted, optional=frozenset()):

@@ -115,6 +115,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     # The class of the state declares all that training sets. The state is None before training.
     _state_class: ClassVar[type[State]]
+    # All classes that the state may have, if parameters choose among several.
+    _state_classes: ClassVar[tuple[type[State], ...]] = ()
     _state: Any = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     # Reason if proportions have no distribution to draw from.

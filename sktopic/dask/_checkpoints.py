@@ -177,7 +177,7 @@ def _start_in(archive, start):
     # Rows are in separate files. Zeros that take no memory replace them.
     found[STORE] = np.broadcast_to(0.0, (start.n_features, found["_state.words.totals"].size))
     model = twin(start.estimator)
-    set_fitted(model, found)
+    set_fitted(model, found, kind)
     check_values(model)
     model._checked()
     _check_numbers(model._state)

@@ -300,7 +300,7 @@ class MinibatchLDA:
 
     def edited(self, state, edit):
         """Return the state after a TopicEdit. No array changes in place."""
-        check_edits(self.topics_per_word)
+        check_edits(state.words)
         if state.words.averages and edit.merged.any():
             raise ValueError("average=True is invalid with merges: averages of past topics cannot be merged.")
         prior, averages = state.doc_topic_prior, state.prior_averages
@@ -320,7 +320,7 @@ class MinibatchLDA:
 
     def frozen(self, state, topics):
         """Return the state in which only these topics are frozen."""
-        check_edits(self.topics_per_word)
+        check_edits(state.words)
         if state.words.averages and len(topics):
             raise ValueError(
                 "average=True is invalid with frozen topics: the mean of past topics cannot be frozen."
@@ -337,17 +337,18 @@ class MinibatchLDA:
 
 def check_room(topics_per_word, words):
     """Raise ValueError if lists of topics have room for another number than topics_per_word."""
-    if topics_per_word is not None and min(topics_per_word, words.n_topics) != words.topic.shape[1]:
+    present = words.topic.shape[1] if isinstance(words, SparseWordCounts) else None
+    if present != (None if topics_per_word is None else min(topics_per_word, words.n_topics)):
         raise ValueError(
             f"topics_per_word={topics_per_word!r} differs from the value at the start of training. Set it "
             "back, or call fit to start again."
         )
 
 
-def check_edits(topics_per_word):
-    """Raise ValueError if topics are lists, which cannot be edited."""
-    if topics_per_word is not None:
+def check_edits(words):
+    """Raise ValueError if words have lists of topics, which cannot be edited."""
+    if isinstance(words, SparseWordCounts):
         raise ValueError(
-            f"topics_per_word={topics_per_word!r} is invalid with edits: lists of topics cannot be edited. "
+            f"topics_per_word={words.topic.shape[1]} does not allow edits: lists of topics cannot be edited. "
             "Call fit with topics_per_word=None."
         )

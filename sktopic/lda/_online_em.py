@@ -212,6 +212,8 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         "prior_rate": [ZERO, PRIOR],
     }
 
+    _state_classes = LDAState, ListedLDAState
+
     topic_word_counts_ = topic_word_counts
 
     def __init__(
@@ -278,16 +280,6 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    @property
-    def _state_class(self):
-        kind = LDAState if self.topics_per_word is None else ListedLDAState
-        if self._state is not None and type(self._state) is not kind:
-            raise ValueError(
-                f"topics_per_word={self.topics_per_word!r} differs from the value at the start of training. "
-                "Set it back, or call fit to start again."
-            )
-        return kind
 
     def _method(self):
         steps = StreamStep(StepSize(self.learning_offset, DECAY), MOST_OVER_T)
