@@ -113,7 +113,7 @@ def local_update(
         with empty updates. Must be 1 before the first merge of a model, because this merge replaces the
         random start.
     batch_size : int or None, default=None
-        Number of documents per mini-batch. If None, ``batch_size`` of the model.
+        Number of documents per mini-batch. If None, ``batch_size`` of the model, or 50.
     dtype : {'float64', 'float32'}, default='float64'
         Type to which the update of the statistics is rounded.
 

@@ -120,7 +120,7 @@ def test_what_lists_do_not_support_is_refused(tmp_path):
         (model.freeze_topics, [0]),
         (lambda _: start_model(make_model(), N_WORDS, 60), None),
     ]:
-        assert_raises(ValueError, "topics_per_word=2 .*(edited|lanes)", edit, given, case=edit)
+        assert_raises(ValueError, "topics_per_word=2 .*(merge_topics|lanes)", edit, given, case=edit)
     for value in (None, 3):
         model.set_params(topics_per_word=value)
         assert_raises(ValueError, f"topics_per_word={value} differs", model.partial_fit, X, case=value)
@@ -145,3 +145,12 @@ def test_damaged_lists_are_refused():
         set_attribute(model, f"_state.words.{name}", array)
         for call in (model.transform, model.partial_fit):
             assert_raises(ValueError, "lists", call, X, case=(name, value, call))
+
+
+@pytest.mark.parametrize("topic_word_prior", [0.0, 1e-9])
+def test_topics_that_die_leave_no_negative_or_infinite_number(topic_word_prior):
+    """They fall out of all lists while the scale is folded in several times."""
+    settings = {"topic_word_prior": topic_word_prior, "learning_decay": 0.1, "batch_size": 2, "max_iter": 40}
+    model = OnlineEMLDA(200, topics_per_word=2, random_state=0, **settings).fit(X)
+    assert np.isfinite(model.components_).all() and (model.topic_word_counts_ >= 0.0).all()
+    assert np.isfinite(model.transform(X)).all()

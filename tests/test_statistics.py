@@ -24,8 +24,8 @@ from sktopic._topics._word_count_views import (
 )
 from sktopic._topics._word_counts import SMALLEST_SCALE, WordCounts
 from sktopic._training import _updates
+from sktopic._training._minibatches import work_of_clearing
 from sktopic._training._statistics_updates import DocumentAverage, RunningSum
-from sktopic._training._updates import work_of_clearing
 from sktopic.lda._langevin import LangevinUpdate
 
 N_FEATURES, N_TOPICS = 30, 4

@@ -34,7 +34,7 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
     `partial_fit` from `_unweighted_training`.
     """
 
-    batch_size: int
+    batch_size: int | None
     max_iter: int
     early_stopping: bool
     validation_fraction: float

@@ -19,6 +19,8 @@ from sktopic._topics._word_counts import N_PARTS, word_cells
 
 # A scale below this is folded into the lists, whose counts are in single precision.
 SMALLEST_SCALE = 1e-20
+# A topic with a smaller part of all counts is empty: numbers divided by it may exceed single precision.
+SMALLEST_PART = 1e-30
 # Parts of the range of topics by which entries of a list are found.
 N_BUCKETS = 128
 
@@ -100,18 +102,12 @@ class SparseWordCounts(State):
         return self.listed + self.rest_total * self.shares
 
     def check(self):
-        """Raise ValueError if the lists are not those of topics."""
+        """Raise ValueError if lists cannot have these lengths; topics are checked when they are read."""
         n_entries, n_topics = self.topic.shape[1], self.n_topics
         if not 0 < n_entries <= n_topics:
             raise ValueError(f"the lists of words have room for {n_entries} of {n_topics} topics")
         if self.length.min() < 0 or self.length.max() > n_entries:
             raise ValueError(f"the lengths of lists are not from 0 to {n_entries}")
-        for rows in row_blocks(self.topic):
-            topic, used = self.topic[rows], np.arange(n_entries) < self.length[rows, None]
-            bad = (topic < 0) | (topic >= n_topics)
-            bad[:, 1:] |= np.diff(topic, axis=1) <= 0
-            if (bad & used).any():
-                raise ValueError(f"the lists of words are not ascending numbers of {n_topics} topics")
 
     # Updates
 
@@ -147,7 +143,8 @@ class SparseWordCounts(State):
             target=target,
             team=workers.team,
         )
-        self.listed[:] += target.totals.sum(axis=0)
+        # Rounding may leave less than nothing of a topic that is in no list any more.
+        np.maximum(self.listed + target.totals.sum(axis=0), 0.0, out=self.listed)
         return changed(self, rest_total=self.rest_total + float(target.rest_gain.sum()))
 
     def lists(self):
@@ -157,9 +154,19 @@ class SparseWordCounts(State):
         """s / scale of some words, ndarray of shape (n_words, n_components)."""
         topic, value = self.topic[words], self.value[words]
         used = np.arange(topic.shape[1]) < self.length[words][:, None]
+        row, topic = np.nonzero(used)[0], topic[used]
+        check_lists(topic.min(initial=0) >= 0 and topic.max(initial=0) < self.n_topics)
         found = self.rest[words][:, None] * self.shares
-        found[np.nonzero(used)[0], topic[used]] += value[used]
+        found[row, topic] += value[used]
         return found
+
+
+def check_lists(are_valid):
+    """Raise ValueError unless lists have ascending numbers of topics."""
+    if not are_valid:
+        raise ValueError(
+            "the lists of topics of the fitted state are damaged: load an intact file, or call fit."
+        )
 
 
 @dataclass
@@ -183,7 +190,7 @@ class SparseTopics:
         """
         weight = weight * counts.scale
         norm = weight * counts.totals + counts.n_features * topic_word_prior
-        empty = norm == 0.0
+        empty = norm <= SMALLEST_PART * norm.sum()
         token = 1.0 / np.where(empty, 1.0, norm)
         offset = np.where(empty, 1.0 / counts.n_features, topic_word_prior * token)
         return cls(counts, weight * token, offset, token)
@@ -197,7 +204,9 @@ class SparseTopics:
         return self.counts.rows(words) * self.scale + self.offset
 
     def components(self):
-        components = np.ascontiguousarray(self.rows(slice(None)).T)
+        components = np.empty((self.counts.n_topics, self.counts.n_features))
+        for words in row_blocks(self.store):
+            components[:, words] = self.rows(words).T
         components /= components.sum(axis=1, keepdims=True)
         return components
 
@@ -234,7 +243,7 @@ class SparseTopics:
             unit_sums=_block_sums(units * prior),
         )
         log_norm = np.empty(len(words))
-        finite = gather_sparse_rows(
+        finite, are_valid = gather_sparse_rows(
             counts=counts.lists(),
             words=words,
             factors=np.stack([self.scale, self.scale * prior], axis=1).astype(np.float32),
@@ -243,6 +252,7 @@ class SparseTopics:
             log_norm=log_norm,
             team=workers.team,
         )
+        check_lists(are_valid)
         check_finite(finite)
         none = np.empty((0, len(prior)), dtype)
         return GatheredTopics(none, none, log_norm, lists=lists)

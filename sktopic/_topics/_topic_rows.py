@@ -59,9 +59,11 @@ class GatheredTopics:
             return self.rows[words]
         lists = self.lists
         rows = lists.rest[words, None] * lists.shares + lists.even[words, None] * lists.units
-        for row, word in zip(rows, words):
-            entries = slice(*lists.start[word : word + 2])
-            row[lists.topic[entries]] += lists.value[entries]
+        lengths = lists.start[np.add(words, 1)] - lists.start[words]
+        row = np.repeat(np.arange(len(rows)), lengths)
+        first = np.cumsum(lengths) - lengths
+        entry = np.arange(lengths.sum()) + np.repeat(lists.start[words] - first, lengths)
+        rows[row, lists.topic[entry]] += lists.value[entry]
         return rows
 
 

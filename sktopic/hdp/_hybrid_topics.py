@@ -18,7 +18,7 @@ from sktopic._state._fields import array, changed, edited, part
 from sktopic._topics._prior import PRIOR_INERTIA, SMALLEST, default_prior
 from sktopic._topics._word_count_edits import divided_topics
 from sktopic._topics._word_count_views import probabilities
-from sktopic._training._updates import gathered_topics
+from sktopic._training._minibatches import gathered_topics
 from sktopic.hdp._hdp_state import MOVE, HDPState, columns_in_use, reporting
 from sktopic.hdp._minibatch_method import HDPMethod
 from sktopic.hdp._root import Root

@@ -12,9 +12,9 @@ from sktopic._topics._topic_word_prior import check_number_of_topics
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics
 from sktopic._topics._word_count_views import probabilities
 from sktopic._training._minibatch_state import random_words, state_at_start
+from sktopic._training._minibatches import work_of_clearing
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import step_size
-from sktopic._training._updates import work_of_clearing
 from sktopic.hdp._hdp_state import words_in_use
 from sktopic.hdp._parameters import Parameters
 

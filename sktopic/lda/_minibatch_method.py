@@ -28,8 +28,8 @@ from sktopic._topics._word_count_views import (
 )
 from sktopic._topics._word_counts import LEANING
 from sktopic._training._minibatch_state import random_words, state_at_start
+from sktopic._training._minibatches import gathered_topics, work_of_clearing
 from sktopic._training._step_size import step_size
-from sktopic._training._updates import gathered_topics, work_of_clearing
 from sktopic.lda._boosting import boosted_counts
 from sktopic.lda._lda_state import LDAState, ListedLDAState
 from sktopic.lda._topic_exchange import best_order, evidence_gains, exchange
@@ -349,6 +349,6 @@ def check_edits(words):
     """Raise ValueError if words have lists of topics, which cannot be edited."""
     if isinstance(words, SparseWordCounts):
         raise ValueError(
-            f"topics_per_word={words.topic.shape[1]} does not allow edits: lists of topics cannot be edited. "
-            "Call fit with topics_per_word=None."
+            f"topics_per_word={words.topic.shape[1]} does not support merge_topics, drop_topics and "
+            "freeze_topics. Call fit with topics_per_word=None."
         )

@@ -76,16 +76,16 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         Whether to report the mean of the topics over all updates. This helps if learning_decay is below 0.5,
         and needs a second array of n_features * n_components.
     topics_per_word : int or None, default=None
-        Maximum number of topics that store a count of the same word; other topics share the rest of its counts
-        in proportion to their sizes. If None, all topics store a count, in ``8 * n_features * n_components``
-        bytes. A number n reduces this to ``8 * n_features * n`` bytes; use 256 for thousands of topics (see
-        Notes).
+        Maximum number of topics that store a count of the same word. The rest of its counts is shared by all
+        topics in proportion to their sizes. If None, all topics store a count, which takes ``8 * n_features *
+        n_components`` bytes. A number n reduces this to ``8 * n_features * n`` bytes. Use about 256 for thousands
+        of topics; small values lower the score (see Notes).
     max_iter : int, default=5
         Number of passes over the corpus in `fit`.
     batch_size : int or None, default=None
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
-        If None, 50. In `fit`, a corpus of 51 to 7,499 documents then gets smaller batches, of n_samples / 150
-        documents, but at least 5.
+        If None, 50. In `fit`, 51 to 7,499 training documents then have smaller batches, of one document in 150,
+        but at least 5.
     total_samples : float or None, default=None
         Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
         weight of the documents given to `fit` and later calls of `partial_fit`.
@@ -162,10 +162,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     -----
     A token costs a short pass over all topics if there are at most 512, otherwise a scan of the topics in its
     document. Each distinct word of a batch adds one pass over all topics. Memory: 8 bytes times n_features *
-    n_components (twice that with ``average=True``), plus the memory of one batch. topics_per_word reduces
-    it. The largest counts of each word are kept, in single precision, and initial topics are equal. This
-    needs ``inference='gibbs'``, and excludes boost, average, components_init, a matrix as topic_word_prior,
-    lanes, and edits of topics. It saves time only above about 5,000 topics. For a single pass over a
+    n_components (twice that with ``average=True``), plus the memory of one batch. For a single pass over a
     few thousand documents, ``doc_burn_in=10, doc_sweeps=10`` predicts better than the defaults. A count c <=
     64 becomes tokens of weight one and one token of the remaining weight. A larger count becomes 64 equal
     tokens. Heavy tokens mix slowly: for counts far above 64 prefer ``inference='variational'``. Departures
@@ -177,6 +174,12 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     - In later passes of `fit`, a document's estimated earlier counts are subtracted from the topics in
       averaged sweeps. This does not apply to ``boost=True``, mean-field inference, `partial_fit` and
       distributed lanes.
+
+    With topics_per_word, the largest counts of each word are stored in single precision, and initial topics are
+    equal. Draws always scan the topics of the document, which is slower than the default for fewer than some
+    5,000 topics. ``components_`` still has ``n_features * n_components`` numbers. Not supported:
+    ``inference='variational'``, boost, average, components_init, a matrix as topic_word_prior, edits of topics,
+    and lanes.
 
     References
     ----------
@@ -327,18 +330,18 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     def _check_topics_per_word(self):
         """Raise ValueError if another parameter needs a count of every word in every topic."""
         allowed = {
-            "inference='gibbs'": self.inference == "gibbs",
-            "boost=False": not self.boost,
-            "average=False": not self.average,
-            "a number or None as topic_word_prior": not is_matrix(self.topic_word_prior),
-            "components_init=None": self.components_init is None,
+            "inference": self.inference == "gibbs",
+            "boost": not self.boost,
+            "average": not self.average,
+            "topic_word_prior": not is_matrix(self.topic_word_prior),
+            "components_init": self.components_init is None,
         }
-        for needed, is_met in allowed.items():
-            if not is_met:
-                raise ValueError(
-                    f"topics_per_word={self.topics_per_word!r} is invalid: it needs {needed}. Choose that, "
-                    "or topics_per_word=None."
-                )
+        for name in [name for name in allowed if not allowed[name]]:
+            default = type(self)().get_params()[name]
+            raise ValueError(
+                f"topics_per_word={self.topics_per_word!r} is invalid with {name}="
+                f"{getattr(self, name)!r:.40}: choose topics_per_word=None, or {name}={default!r}."
+            )
 
     def _check_lanes(self):
         if self.topics_per_word is not None:

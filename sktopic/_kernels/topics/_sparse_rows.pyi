@@ -12,7 +12,7 @@ def gather_sparse_rows(
     rows: SparseRows,  # OUT, but for start; rest and even IN/OUT
     log_norm: NDArray[np.float64],  # (n_words,) OUT
     team: Team,
-) -> bool:
+) -> tuple[bool, bool]:
     """Fill rows and log_norm in place; whether no log_norm is NaN or plus infinity."""
 
 def add_sparse_counts(

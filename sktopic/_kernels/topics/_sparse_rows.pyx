@@ -1,6 +1,6 @@
-"""Topic rows from lists of counts: gathered for the words of a batch, and the counts of a batch added to them.
+"""Topic rows from lists of counts: gathered for the words of a batch, and counts of the batch added to them.
 
-A word has counts of the topics in its list, and a rest that all topics share (see _groups.TopicCounts). When a
+A word has counts of the topics in its list, and a rest that all topics share (see _groups.TopicCounts). If a
 list is full, the smallest counts in it become part of the rest, and so do smaller ones that come later.
 """
 
@@ -62,7 +62,8 @@ cdef struct Gathering:
     Py_ssize_t n_words
     Py_ssize_t n_entries
     bint single
-    bint finite  # the result; threads only ever clear it
+    bint finite  # the results; threads only ever clear them
+    bint valid
 
 
 def gather_sparse_rows(
@@ -89,7 +90,8 @@ def gather_sparse_rows(
 
     Returns
     -------
-    Whether no log_norm is NaN or plus infinity.
+    finite : whether no log_norm is NaN or plus infinity
+    valid : whether all lists have ascending topics; if not, rows are of no use
 
     A word of probability zero in every topic gets a row of units, and its log_norm is minus infinity.
     """
@@ -98,10 +100,10 @@ def gather_sparse_rows(
     cdef double[::1] rest = rows.rest
     cdef double[::1] even = rows.even
     cdef Gathering given
-    given.finite = True
+    given.finite = given.valid = True
     given.n_words, given.n_entries = words.shape[0], topic.shape[1]
     if given.n_words == 0:
-        return True
+        return True, True
     given.topic, given.value, given.words = &topic[0, 0], &value[0, 0], &words[0]
     given.factors, given.log_norm = &factors[0, 0], &log_norm[0]
     given.rows, given.rest, given.even = addresses_of(rows), &rest[0], &even[0]
@@ -109,7 +111,7 @@ def gather_sparse_rows(
     given.single = rows.value.dtype == np.float32
     with nogil:
         team.run(<Task>gather_piece, &given, n_blocks(given.n_words, AT_ONCE))
-    return given.finite
+    return given.finite, given.valid
 
 
 cdef int gather_piece(Gathering* given, Py_ssize_t piece, Py_ssize_t _) except -1 nogil:
@@ -131,12 +133,17 @@ cdef void gather_list(Gathering* given, Py_ssize_t w, real* value, real* cumulat
     cdef int32_t* topics = <int32_t*>given.rows.topic + first
     cdef int32_t* bucket = <int32_t*>given.rows.bucket + w * given.rows.n_buckets
     cdef int shift = given.rows.shift
+    cdef int32_t before = -1
     cdef double total = 0.0, inverse
     value += first
     cumulative += first
     for b in range(given.rows.n_buckets):
         bucket[b] = 0
     for e in range(n):
+        if not before < topic[e] < given.rows.n_topics:
+            given.valid = False
+            return
+        before = topic[e]
         topics[e] = topic[e]
         value[e] = count[e] * factors[2 * topic[e]]
         total += count[e] * factors[2 * topic[e] + 1]
