@@ -23,7 +23,7 @@ from sktopic._topics._word_count_views import (
     probabilities,
 )
 from sktopic._topics._word_counts import SMALLEST_SCALE, WordCounts
-from sktopic._training import _updates
+from sktopic._training import _minibatches
 from sktopic._training._minibatches import work_of_clearing
 from sktopic._training._statistics_updates import DocumentAverage, RunningSum
 from sktopic.lda._langevin import LangevinUpdate
@@ -149,7 +149,7 @@ def test_average_of_states_of_all_sizes_is_their_plain_mean(workers):
 
 def test_work_of_clearing_is_that_of_updates_that_forget_everything(monkeypatch):
     """But for statistics that take no time, and batches without words, which are no update."""
-    monkeypatch.setattr(_updates, "LONG_WORK", 10 * N_FEATURES * N_TOPICS)
+    monkeypatch.setattr(_minibatches, "LONG_WORK", 10 * N_FEATURES * N_TOPICS)
     whole, fewer = start(), of_words(start(), np.arange(N_FEATURES - 1))
     for rule, rho, n_updates, clears in (
         (DocumentAverage(), 1.0, 1, True),
