@@ -4,11 +4,11 @@
 
 OnlineEMLDA with its defaults and one job, on documents that it has not seen: at 10 to 10,000 topics on the
 corpus, and at 100 topics on documents of 76 words drawn from vocabularies of 1000 to 1,000,000 words whose
-frequencies fall as 1 / rank. The main table has the shortest of several slices; memory is the peak of the
-process in training above what it had before, over 8 bytes a word and topic. "parts" has where an update of 50
-documents spends its time: reading the topic rows of its words, drawing topics, adding what was counted, and
-all else; with the memory that the first and third move, a row being read as float64 and written as float32,
-then read and written as float64, against what NumPy copies.
+frequencies fall as 1 / rank; "lists" has the same with topics_per_word. The tables have the shortest of
+several slices; memory is the peak of the process in training above what it had before, over 8 bytes a word
+and topic. "parts" has where an update of 50 documents spends its time: reading the topic rows of its words,
+drawing topics, adding what was counted, and all else; with the memory that the first and third move, a row
+being read as float64 and written as float32, then read and written as float64, against what NumPy copies.
 """
 
 import time
@@ -27,7 +27,10 @@ from sktopic.lda import OnlineEMLDA
 
 TOPICS = (10, 100, 1000, 10_000)
 VOCABULARIES = (1000, 10_000, 100_000, 1_000_000)
+# Words, topics and topics_per_word of the models with lists.
+LISTED = ((0, 10_000, 256), (100_000, 10_000, 256), (1_000_000, 100_000, 128))
 HEAD = ["documents", "words", "topics", "training, ns a token", "transform, ns a token", "memory / (8 V K)"]
+LISTS_HEAD = ["topics per word", *HEAD]
 PARTS_HEAD = ["topics", "rows, ms", "draws, ms", "adding, ms", "else, ms"]
 PARTS_HEAD += ["rows and adding, GB/s", "copy, GB/s"]
 N_BEFORE, N_SLICE, N_SLICES = 1000, 200, 8
@@ -42,12 +45,13 @@ def drawn(n_words):
     return sp.csr_array((np.ones(76 * n), words, np.arange(n + 1) * 76), shape=(n, n_words))
 
 
-def measure(corpus, n_words, n_topics):
+def measure(corpus, n_words, n_topics, per_word=None):
     """Cells of a row; in a process of its own, whose peak memory is that of this model."""
     X = load(corpus)[0] if n_words == 0 else drawn(n_words)
     X = X[: N_BEFORE + N_SLICE * N_SLICES].astype(np.float64)
     before = peak_megabytes()
-    model = OnlineEMLDA(n_components=n_topics, random_state=0).partial_fit(X[:N_BEFORE])
+    model = OnlineEMLDA(n_components=n_topics, topics_per_word=per_word, random_state=0)
+    model.partial_fit(X[:N_BEFORE])
     seconds, memory = [], 0.0
     for first in range(N_BEFORE, X.shape[0], N_SLICE):
         some, times = X[first : first + N_SLICE], []
@@ -57,7 +61,7 @@ def measure(corpus, n_words, n_topics):
         seconds.append(times)
     train, transform = np.min(seconds, axis=0) * 1e9
     name = corpus if n_words == 0 else "drawn"
-    return [name, str(X.shape[1]), str(n_topics), f"{train:.0f}", f"{transform:.0f}", f"{memory:.2f}"]
+    return [name, str(X.shape[1]), str(n_topics), f"{train:.0f}", f"{transform:.0f}", f"{memory:.3f}"]
 
 
 def measured(*arguments):
@@ -110,8 +114,10 @@ def main():
     study = Study("cost", arguments)
     rows = [measured(arguments.corpus, 0, n_topics) for n_topics in TOPICS]
     rows += [measured(arguments.corpus, n_words, 100) for n_words in VOCABULARIES]
+    lists = [[case[-1], *measured(arguments.corpus, *case)] for case in LISTED]
     study.sign()
     study.write("", HEAD, rows)
+    study.write("lists", LISTS_HEAD, lists)
     study.write("parts", PARTS_HEAD, [parts(arguments.corpus, n_topics) for n_topics in TOPICS])
     draw(study, rows)
 
