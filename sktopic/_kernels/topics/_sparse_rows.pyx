@@ -14,6 +14,7 @@ from libc.string cimport memmove
 from sktopic._kernels.numbers._precision cimport real
 from sktopic._kernels.threads._interrupt cimport count_work
 from sktopic._kernels.threads._team cimport GAP, Task, Team, n_blocks
+from sktopic._kernels.topics._statistics cimport BatchWords, DocumentSums, sums_of, weight_of, words_of
 
 
 # Words that a thread takes at a time.
@@ -165,18 +166,8 @@ cdef void gather_list(Gathering* given, Py_ssize_t w, real* value, real* cumulat
 
 cdef struct Adding:
     # Arguments of add_sparse_counts ...
-    const int64_t* part_bounds
-    const int64_t* word_indptr
-    const int64_t* word_cell
-    const double* cell_weight  # or NULL, for ones
-    const int32_t* target_row
-    const int64_t* indptr
-    const int64_t* column_indptr
-    const int32_t* column_topic
-    const int64_t* value_indptr
-    const int32_t* cell_document
-    const void* values
-    const double* fixed
+    BatchWords words
+    DocumentSums sums
     SparseRows rows
     int32_t* topic
     float* value
@@ -188,10 +179,9 @@ cdef struct Adding:
     double factor
     Py_ssize_t n_topics
     Py_ssize_t n_entries
-    bint single
-    # ... columns of each document by topics, and of each thread: sums of topics, and topics.
+    # ... columns of each document by topics, and scratch of each thread: sums of topics, and topics.
     int64_t* order
-    double* sums
+    double* of_topics
     int32_t* found
 
 
@@ -217,15 +207,6 @@ def add_sparse_counts(
     rows : SparseRows as handed to sweep_documents; the lists are those of the target             IN
     target : SparseTarget                                                                     IN/OUT
     """
-    cdef const int64_t[::1] part_bounds = words.part_bounds
-    cdef const int64_t[::1] word_indptr = words.word_indptr
-    cdef const int64_t[::1] word_cell = words.word_cell
-    cdef const double[::1] cell_weight = words.cell_weight
-    cdef const int32_t[::1] target_row = words.target_row
-    cdef const int64_t[::1] column_indptr = sums.column_indptr
-    cdef const int32_t[::1] column_topic = sums.column_topic
-    cdef const unsigned char[::1] values = sums.values.view(np.uint8)
-    cdef const double[::1] fixed = sums.fixed
     cdef int32_t[:, ::1] topic = target.counts.topic
     cdef float[:, ::1] value = target.counts.value
     cdef int32_t[::1] length = target.counts.length
@@ -233,42 +214,33 @@ def add_sparse_counts(
     cdef double[::1] rest = target.counts.rest
     cdef double[:, ::1] totals = target.totals
     cdef double[::1] rest_gain = target.rest_gain
-    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = totals.shape[1], d, cell, j
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = totals.shape[1], d, j
     cdef Adding given
-    if fixed.shape[0] == 0:
+    if len(sums.fixed) == 0:
         return
-    cdef int64_t[::1] value_indptr = np.zeros(n_documents + 1, dtype=np.int64)
-    cdef int32_t[::1] cell_document = np.empty(fixed.shape[0], dtype=np.int32)
-    cdef int64_t[::1] order = np.empty(column_topic.shape[0] + 1, dtype=np.int64)
+    cdef int64_t[::1] value_indptr = np.empty(n_documents + 1, dtype=np.int64)
+    cdef int32_t[::1] cell_document = np.empty(len(sums.fixed), dtype=np.int32)
+    cdef int64_t[::1] order = np.empty(len(sums.column_topic) + 1, dtype=np.int64)
     cdef double[:, ::1] scratch = np.zeros((team.size, 2 * n_topics + GAP))
     cdef int32_t[:, ::1] found = np.zeros((team.size, 4 * n_topics + GAP), dtype=np.int32)
-    given.part_bounds, given.word_indptr, given.word_cell = &part_bounds[0], &word_indptr[0], &word_cell[0]
-    given.cell_weight = &cell_weight[0] if cell_weight.shape[0] > 0 else NULL
-    given.target_row, given.indptr, given.column_indptr = &target_row[0], &indptr[0], &column_indptr[0]
-    given.column_topic = &column_topic[0] if column_topic.shape[0] > 0 else NULL
-    given.values = &values[0] if values.shape[0] > 0 else NULL
-    given.value_indptr, given.cell_document, given.fixed = &value_indptr[0], &cell_document[0], &fixed[0]
+    given.words, given.sums = words_of(words), sums_of(indptr, sums, value_indptr, cell_document)
     given.rows, given.factor = addresses_of(rows), factor
     given.topic, given.value, given.length = &topic[0, 0], &value[0, 0], &length[0]
     given.least, given.rest = &least[0], &rest[0]
     given.totals, given.rest_gain, given.order = &totals[0, 0], &rest_gain[0], &order[0]
-    given.n_topics, given.n_entries, given.single = n_topics, topic.shape[1], sums.values.dtype == np.float32
-    given.sums, given.found = &scratch[0, 0], &found[0, 0]
+    given.n_topics, given.n_entries = n_topics, topic.shape[1]
+    given.of_topics, given.found = &scratch[0, 0], &found[0, 0]
     with nogil:
         for d in range(n_documents):
-            value_indptr[d + 1] = value_indptr[d]
-            value_indptr[d + 1] += (indptr[d + 1] - indptr[d]) * (column_indptr[d + 1] - column_indptr[d])
-            for cell in range(indptr[d] - indptr[0], indptr[d + 1] - indptr[0]):
-                cell_document[cell] = <int32_t>d
-            for j in range(column_indptr[d], column_indptr[d + 1]):
-                order[j] = (<int64_t>column_topic[j] << 32) + (j - column_indptr[d])
+            for j in range(given.sums.column_indptr[d], given.sums.column_indptr[d + 1]):
+                order[j] = (<int64_t>given.sums.column_topic[j] << 32) + (j - given.sums.column_indptr[d])
         team.run(<Task>sort_columns, &given, n_documents)
-        team.run(<Task>add_part, &given, part_bounds.shape[0] - 1)
+        team.run(<Task>add_part, &given, given.words.n_parts)
 
 
 cdef int sort_columns(Adding* given, Py_ssize_t d, Py_ssize_t _) except -1 nogil:
-    cdef int64_t first = given.column_indptr[d]
-    qsort(given.order + first, given.column_indptr[d + 1] - first, sizeof(int64_t), &ascending_long)
+    cdef int64_t first = given.sums.column_indptr[d]
+    qsort(given.order + first, given.sums.column_indptr[d + 1] - first, sizeof(int64_t), &ascending_long)
     return 0
 
 
@@ -283,15 +255,15 @@ cdef int ascending(const void* a, const void* b) noexcept nogil:
 
 cdef int add_part(Adding* given, Py_ssize_t p, Py_ssize_t thread) except -1 nogil:
     cdef Py_ssize_t w, done = 0
-    for w in range(given.part_bounds[p], given.part_bounds[p + 1]):
-        if given.single:
+    for w in range(given.words.part_bounds[p], given.words.part_bounds[p + 1]):
+        if given.sums.single:
             add_word(
-                given, w, p, thread, <const float*>given.values,
+                given, w, p, thread, <const float*>given.sums.values,
                 <const float*>given.rows.cumulative + given.rows.start[w],
             )
         else:
             add_word(
-                given, w, p, thread, <const double*>given.values,
+                given, w, p, thread, <const double*>given.sums.values,
                 <const double*>given.rows.cumulative + given.rows.start[w],
             )
         count_work(&done, 8 * given.n_entries)
@@ -302,44 +274,45 @@ cdef void add_word(
     Adding* given, Py_ssize_t w, Py_ssize_t p, Py_ssize_t thread, const real* values, const real* cumulative
 ) noexcept nogil:
     """Add what the documents of a batch have of one word."""
-    cdef double* sums = given.sums + thread * (2 * given.n_topics + GAP)
+    cdef double* sums = given.of_topics + thread * (2 * given.n_topics + GAP)
     cdef int32_t* found = given.found + thread * (4 * given.n_topics + GAP)  # whether a topic is among new
     cdef int32_t* new = found + given.n_topics  # the topics of documents; then those that are not in the list
     cdef int32_t* place = new + given.n_topics  # where they are to stand
     cdef double* totals = given.totals + p * given.n_topics
-    cdef int64_t row = given.target_row[w]
+    cdef int64_t row = given.words.target_row[w]
     cdef int32_t* topic = given.topic + row * given.n_entries
     cdef float* value = given.value + row * given.n_entries
     cdef const int32_t* bucket = given.rows.bucket + w * given.rows.n_buckets
     cdef int32_t n_old = given.length[row], n_new = 0, n_absent = 0, e, i, j, k, last
-    cdef Py_ssize_t c, cell, d, first_column, n_columns
+    cdef Py_ssize_t c, cell, first_cell, d, first_column, n_columns
     cdef const real* counts
     cdef real before = 0
     cdef float more
     cdef double share = 0.0, weight, left = 0.0
 
-    for c in range(given.word_indptr[w], given.word_indptr[w + 1]):
-        cell = given.word_cell[c]
-        weight = given.factor * (1.0 if given.cell_weight == NULL else given.cell_weight[cell])
+    for c in range(given.words.word_indptr[w], given.words.word_indptr[w + 1]):
+        cell = given.words.word_cell[c]
+        weight = given.factor * weight_of(&given.words, cell)
         if weight == 0.0:  # topics without counts would take room in the list
             continue
-        share += weight * given.fixed[cell]
-        d = given.cell_document[cell]
-        first_column = given.column_indptr[d]
-        n_columns = given.column_indptr[d + 1] - first_column
-        counts = values + given.value_indptr[d] + (cell - (given.indptr[d] - given.indptr[0])) * n_columns
+        share += weight * given.sums.fixed[cell]
+        d = given.sums.cell_document[cell]
+        first_column = given.sums.column_indptr[d]
+        n_columns = given.sums.column_indptr[d + 1] - first_column
+        first_cell = given.sums.indptr[d] - given.sums.indptr[0]
+        counts = values + given.sums.value_indptr[d] + (cell - first_cell) * n_columns
         for i in range(<int32_t>n_columns):
             j = <int32_t>given.order[first_column + i]  # its low half
             if counts[j] == 0:
                 continue
-            k = given.column_topic[first_column + j]
+            k = given.sums.column_topic[first_column + j]
             if not found[k]:
                 found[k] = 1
                 sums[k] = 0.0
                 new[n_new] = k
                 n_new += 1
             sums[k] += weight * counts[j]
-    if given.word_indptr[w + 1] - given.word_indptr[w] > 1:  # topics of one document are in order
+    if given.words.word_indptr[w + 1] - given.words.word_indptr[w] > 1:  # topics of one document are in order
         qsort(new, n_new, sizeof(int32_t), &ascending)
 
     # What the prior gives.
@@ -395,14 +368,14 @@ cdef void replace_smallest(
     Adding* given, Py_ssize_t w, Py_ssize_t p, Py_ssize_t thread, int32_t n_new
 ) noexcept nogil:
     """The same where a list has no room: three quarters of it get the largest counts, the rest the others."""
-    cdef double* sums = given.sums + thread * (2 * given.n_topics + GAP)
+    cdef double* sums = given.of_topics + thread * (2 * given.n_topics + GAP)
     cdef float* counts = <float*>(sums + given.n_topics)
     cdef float* selected = counts + given.n_topics
     cdef int32_t* new = given.found + thread * (4 * given.n_topics + GAP) + given.n_topics
     cdef int32_t* place = new + given.n_topics
     cdef int32_t* topics = place + given.n_topics
     cdef double* totals = given.totals + p * given.n_topics
-    cdef int64_t row = given.target_row[w]
+    cdef int64_t row = given.words.target_row[w]
     cdef int32_t* topic = given.topic + row * given.n_entries
     cdef float* value = given.value + row * given.n_entries
     cdef int32_t n_old = given.length[row], n = n_old + n_new, e, i = 0, n_kept, n_equal

@@ -46,63 +46,79 @@ cdef inline void add_block(
             add_entry(target, totals, averaged, average_weight, column_topic[j], factor * values[j])
 
 
+cdef BatchWords words_of(words):
+    """The addresses of the arrays of WordCells, which their owner holds meanwhile."""
+    cdef const int64_t[::1] part_bounds = words.part_bounds
+    cdef const int64_t[::1] word_indptr = words.word_indptr
+    cdef const int64_t[::1] word_cell = words.word_cell
+    cdef const double[::1] cell_weight = words.cell_weight
+    cdef const int32_t[::1] target_row = words.target_row
+    cdef BatchWords found
+    found.part_bounds, found.word_indptr = &part_bounds[0], &word_indptr[0]
+    found.n_parts, found.n_words = part_bounds.shape[0] - 1, target_row.shape[0]
+    found.word_cell = &word_cell[0] if found.n_words > 0 else NULL
+    found.cell_weight = &cell_weight[0] if cell_weight.shape[0] > 0 else NULL
+    found.target_row = &target_row[0] if found.n_words > 0 else NULL
+    return found
+
+
+cdef DocumentSums sums_of(
+    const int64_t[::1] indptr, sums, int64_t[::1] value_indptr, int32_t[::1] cell_document
+):
+    """The addresses of the arrays of SparseSums, which their owner holds meanwhile.
+
+    value_indptr, cell_document : (n_documents + 1,) and (n_cells,) which this fills
+    """
+    cdef const int64_t[::1] column_indptr = sums.column_indptr
+    cdef const int32_t[::1] column_topic = sums.column_topic
+    cdef const unsigned char[::1] values = sums.values.view(np.uint8)
+    cdef const double[::1] fixed = sums.fixed
+    cdef DocumentSums found
+    cdef Py_ssize_t d, cell
+    found.indptr, found.column_indptr, found.fixed = &indptr[0], &column_indptr[0], &fixed[0]
+    found.value_indptr, found.cell_document = &value_indptr[0], &cell_document[0]
+    found.column_topic = &column_topic[0] if column_topic.shape[0] > 0 else NULL
+    found.values = &values[0] if values.shape[0] > 0 else NULL
+    found.single = sums.values.dtype == np.float32
+    value_indptr[0] = 0
+    for d in range(indptr.shape[0] - 1):
+        value_indptr[d + 1] = value_indptr[d]
+        value_indptr[d + 1] += (indptr[d + 1] - indptr[d]) * (column_indptr[d + 1] - column_indptr[d])
+        for cell in range(indptr[d] - indptr[0], indptr[d + 1] - indptr[0]):
+            cell_document[cell] = <int32_t>d
+    return found
+
+
 cdef struct Target:
     # Where counts are added, word by word, and part by part.
-    const int64_t* part_bounds
-    const int64_t* word_indptr
-    const int64_t* word_cell
-    const double* cell_weight  # or NULL, for ones
-    const int32_t* target_row
+    BatchWords words
     double* target
     double* totals
     double* averaged  # or NULL
     const double* average_weight
-    Py_ssize_t n_parts
-    Py_ssize_t n_words
     Py_ssize_t n_topics
     double factor
 
 
 cdef Target target_of(words, target, double factor):
     """The addresses of the arrays of WordCells and of a CountsTarget, which their owner holds meanwhile."""
-    cdef const int64_t[::1] part_bounds = words.part_bounds
-    cdef const int64_t[::1] word_indptr = words.word_indptr
-    cdef const int64_t[::1] word_cell = words.word_cell
-    cdef const double[::1] cell_weight = words.cell_weight
-    cdef const int32_t[::1] target_row = words.target_row
     cdef double[:, ::1] store = target.store
     cdef double[:, ::1] totals = target.totals
     cdef double[:, ::1] averaged = target.averaged
     cdef const double[::1] average_weight = target.average_weight
     cdef Target given
-    given.part_bounds, given.word_indptr = &part_bounds[0], &word_indptr[0]
-    given.n_parts, given.n_words = part_bounds.shape[0] - 1, target_row.shape[0]
-    given.n_topics, given.factor = store.shape[1], factor
-    given.word_cell = &word_cell[0] if given.n_words > 0 else NULL
-    given.cell_weight = &cell_weight[0] if cell_weight.shape[0] > 0 else NULL
-    given.target_row = &target_row[0] if given.n_words > 0 else NULL
+    given.words, given.n_topics, given.factor = words_of(words), store.shape[1], factor
     given.target, given.totals = &store[0, 0], &totals[0, 0]
     given.averaged = &averaged[0, 0] if averaged.shape[0] > 0 else NULL
     given.average_weight = &average_weight[0] if averaged.shape[0] > 0 else NULL
     return given
 
 
-cdef inline double weight_of(const Target* to, Py_ssize_t cell) noexcept nogil:
-    return 1.0 if to.cell_weight == NULL else to.cell_weight[cell]
-
-
 cdef struct SampledCounts:
     Target target
-    const int64_t* indptr
-    const int64_t* column_indptr
-    const int32_t* column_topic
-    const int64_t* value_indptr
-    const int32_t* cell_document
-    const void* values
-    const double* fixed
-    const void* rows
+    DocumentSums sums
+    const void* rows  # in the precision of sums
     const double* prior
-    bint single  # whether values and rows are of single precision
 
 
 def add_sampled_counts(
@@ -125,41 +141,30 @@ def add_sampled_counts(
     rows, prior : as handed to sweep_documents                                                    IN
     target : CountsTarget                                                                     IN/OUT
     """
-    cdef const int64_t[::1] column_indptr = sums.column_indptr
-    cdef const int32_t[::1] column_topic = sums.column_topic
-    cdef const real[::1] values = sums.values
-    cdef const double[::1] fixed = sums.fixed
     cdef SampledCounts given
-    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, cell
-    if fixed.shape[0] == 0:
+    if len(sums.fixed) == 0:
         return
-    cdef int64_t[::1] value_indptr = np.zeros(n_documents + 1, dtype=np.int64)
-    cdef int32_t[::1] cell_document = np.empty(fixed.shape[0], dtype=np.int32)
+    cdef int64_t[::1] value_indptr = np.empty(indptr.shape[0], dtype=np.int64)
+    cdef int32_t[::1] cell_document = np.empty(len(sums.fixed), dtype=np.int32)
     given.target = target_of(words, target, factor)
-    given.indptr, given.column_indptr, given.fixed = &indptr[0], &column_indptr[0], &fixed[0]
-    given.value_indptr, given.cell_document = &value_indptr[0], &cell_document[0]
-    given.column_topic = &column_topic[0] if column_topic.shape[0] > 0 else NULL
-    given.values = &values[0] if values.shape[0] > 0 else NULL
-    given.rows, given.prior, given.single = &rows[0, 0], &prior[0], real is float
+    given.sums = sums_of(indptr, sums, value_indptr, cell_document)
+    given.rows, given.prior = &rows[0, 0], &prior[0]
     with nogil:
-        for d in range(n_documents):
-            value_indptr[d + 1] = value_indptr[d]
-            value_indptr[d + 1] += (indptr[d + 1] - indptr[d]) * (column_indptr[d + 1] - column_indptr[d])
-            for cell in range(indptr[d], indptr[d + 1]):
-                cell_document[cell] = <int32_t>d
-        team.run(<Task>add_sampled_part, &given, given.target.n_parts)
+        team.run(<Task>add_sampled_part, &given, given.target.words.n_parts)
 
 
 cdef int add_sampled_part(SampledCounts* given, Py_ssize_t p, Py_ssize_t _) except -1 nogil:
-    if given.single:
-        return add_sampled(given, p, <const float*>given.values, <const float*>given.rows)
-    return add_sampled(given, p, <const double*>given.values, <const double*>given.rows)
+    if given.sums.single:
+        return add_sampled(given, p, <const float*>given.sums.values, <const float*>given.rows)
+    return add_sampled(given, p, <const double*>given.sums.values, <const double*>given.rows)
 
 
 cdef int add_sampled(
     SampledCounts* given, Py_ssize_t p, const real* values, const real* rows
 ) except -1 nogil:
     cdef Target* to = &given.target
+    cdef BatchWords* words = &to.words
+    cdef DocumentSums* sums = &given.sums
     cdef Py_ssize_t n_topics = to.n_topics, w, i, cell, d, k, n_columns, first_column, done = 0
     cdef double share
     cdef bint drawn
@@ -169,35 +174,35 @@ cdef int add_sampled(
     cdef double* average_out = NULL
     cdef const double* weight = to.average_weight
     cdef const real* row
-    for w in range(to.part_bounds[p], to.part_bounds[p + 1]):
-        out = to.target + to.target_row[w] * n_topics
+    for w in range(words.part_bounds[p], words.part_bounds[p + 1]):
+        out = to.target + words.target_row[w] * n_topics
         if weight != NULL:
-            average_out = to.averaged + to.target_row[w] * n_topics
+            average_out = to.averaged + words.target_row[w] * n_topics
         row = rows + w * n_topics
         share = 0.0
-        for i in range(to.word_indptr[w], to.word_indptr[w + 1]):
-            share += weight_of(to, to.word_cell[i]) * given.fixed[to.word_cell[i]]
+        for i in range(words.word_indptr[w], words.word_indptr[w + 1]):
+            share += weight_of(words, words.word_cell[i]) * sums.fixed[words.word_cell[i]]
         share *= to.factor
         drawn = share == 0.0  # draws have no such part
         count_work(&done, 8 * n_topics)
         if not drawn and weight == NULL:
-            following = to.target + to.target_row[min(w + 1, to.n_words - 1)] * n_topics
+            following = to.target + words.target_row[min(w + 1, words.n_words - 1)] * n_topics
             add_share(share, given.prior, row, n_topics, out, totals, following)
         elif not drawn:
             for k in range(n_topics):
                 add_entry(out, totals, average_out, weight, k, share * given.prior[k] * row[k])
-        for i in range(to.word_indptr[w], to.word_indptr[w + 1]):
-            cell = to.word_cell[i]
-            d = given.cell_document[cell]
-            first_column = given.column_indptr[d]
-            n_columns = given.column_indptr[d + 1] - first_column
+        for i in range(words.word_indptr[w], words.word_indptr[w + 1]):
+            cell = words.word_cell[i]
+            d = sums.cell_document[cell]
+            first_column = sums.column_indptr[d]
+            n_columns = sums.column_indptr[d + 1] - first_column
             if n_columns == 0:
                 continue
             count_work(&done, 32 * n_columns)
             add_block(
-                out, totals, average_out, weight, n_columns, given.column_topic + first_column,
-                values + given.value_indptr[d] + (cell - given.indptr[d]) * n_columns,
-                to.factor * weight_of(to, cell), drawn,
+                out, totals, average_out, weight, n_columns, sums.column_topic + first_column,
+                values + sums.value_indptr[d] + (cell - (sums.indptr[d] - sums.indptr[0])) * n_columns,
+                to.factor * weight_of(words, cell), drawn,
             )
     return 0
 
@@ -229,7 +234,7 @@ def add_cell_counts(
     given.counts, given.n_columns, given.single = &counts[0, 0], counts.shape[1], real is float
     given.scratch = &scratch[0, 0]
     with nogil:
-        team.run(<Task>add_part_of_cells, &given, given.target.n_parts)
+        team.run(<Task>add_part_of_cells, &given, given.target.words.n_parts)
 
 
 cdef int add_part_of_cells(CellCounts* given, Py_ssize_t p, Py_ssize_t thread) except -1 nogil:
@@ -240,17 +245,18 @@ cdef int add_part_of_cells(CellCounts* given, Py_ssize_t p, Py_ssize_t thread) e
 
 cdef int add_cells(CellCounts* given, Py_ssize_t p, Py_ssize_t thread, const real* counts) except -1 nogil:
     cdef Target* to = &given.target
+    cdef BatchWords* words = &to.words
     cdef Py_ssize_t n_topics = to.n_topics, w, i, cell, row, done = 0
     cdef double* sums = given.scratch + thread * (2 * n_topics + GAP)
     # Not in the totals themselves: another thread may write to the line of the cache where they end.
     cdef double* totals = sums + n_topics
     memcpy(totals, to.totals + p * n_topics, n_topics * sizeof(double))
-    for w in range(to.part_bounds[p], to.part_bounds[p + 1]):
-        for i in range(to.word_indptr[w], to.word_indptr[w + 1]):
-            cell = to.word_cell[i]
-            add_cell(weight_of(to, cell), counts + cell * given.n_columns, n_topics, sums)
+    for w in range(words.part_bounds[p], words.part_bounds[p + 1]):
+        for i in range(words.word_indptr[w], words.word_indptr[w + 1]):
+            cell = words.word_cell[i]
+            add_cell(weight_of(words, cell), counts + cell * given.n_columns, n_topics, sums)
             count_work(&done, n_topics)
-        row = to.target_row[w] * n_topics
+        row = words.target_row[w] * n_topics
         add_word(
             to.factor, sums, n_topics, to.target + row, totals,
             to.averaged + row if to.averaged != NULL else NULL, to.average_weight,
@@ -293,7 +299,7 @@ def add_factored_counts(
     given.cell_document, given.expectation, given.share = &cell_document[0], &expectation[0, 0], &share[0]
     given.rows, given.single, given.scratch = &rows[0, 0], real is float, &scratch[0, 0]
     with nogil:
-        team.run(<Task>add_factored_part, &given, given.target.n_parts)
+        team.run(<Task>add_factored_part, &given, given.target.words.n_parts)
 
 
 cdef int add_factored_part(FactoredCounts* given, Py_ssize_t p, Py_ssize_t thread) except -1 nogil:
@@ -307,6 +313,7 @@ cdef int add_factored(
     FactoredCounts* given, Py_ssize_t p, double* sums, const real* expectation, const real* rows
 ) except -1 nogil:
     cdef Target* to = &given.target
+    cdef BatchWords* words = &to.words
     cdef Py_ssize_t n_topics = to.n_topics, w, i, cell, k, done = 0
     cdef double c
     cdef double* totals = to.totals + p * n_topics
@@ -314,16 +321,16 @@ cdef int add_factored(
     cdef double* average_out = NULL
     cdef const real* row
     cdef const real* e
-    for w in range(to.part_bounds[p], to.part_bounds[p + 1]):
-        out = to.target + to.target_row[w] * n_topics
+    for w in range(words.part_bounds[p], words.part_bounds[p + 1]):
+        out = to.target + words.target_row[w] * n_topics
         if to.averaged != NULL:
-            average_out = to.averaged + to.target_row[w] * n_topics
+            average_out = to.averaged + words.target_row[w] * n_topics
         row = rows + w * n_topics
         for k in range(n_topics):
             sums[k] = 0.0
-        for i in range(to.word_indptr[w], to.word_indptr[w + 1]):
-            cell = to.word_cell[i]
-            c = to.factor * weight_of(to, cell) * given.share[cell]
+        for i in range(words.word_indptr[w], words.word_indptr[w + 1]):
+            cell = words.word_cell[i]
+            c = to.factor * weight_of(words, cell) * given.share[cell]
             e = expectation + given.cell_document[cell] * n_topics
             for k in range(n_topics):
                 sums[k] += c * e[k]
