@@ -33,8 +33,8 @@ LABEL_DISTANCE = 0.075
 class TopicSizes:
     """Topics by size, returned by `topic_sizes`.
 
-    Its printed form says how many of the largest topics have half, 90%, 99% and all of the words. Numbers
-    that are equal are mentioned once.
+    Its printed form says how many of the largest topics have half, 90%, 99% and all of the words. If the
+    same number of topics has two of these shares, only the larger share is printed.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class TopicSizes:
         return import_pandas().DataFrame({**columns, **shares})
 
     def n_topics(self, share: float) -> int:
-        """Return how many of the largest topics together have a share of the words.
+        """Return how many of the largest topics are needed for a share of the words.
 
         Parameters
         ----------
@@ -159,8 +159,8 @@ def topic_sizes(model: object, X: object = None) -> TopicSizes:
 def plot_topic_sizes(model: object, X: object = None, *, ax: Axes | None = None) -> Axes:
     """Plot the share of the words that the largest topics have, by number of topics.
 
-    Labels say how many topics have half, 90%, 99% and all of the words. Numbers that are equal are mentioned
-    once.
+    Labels say how many topics have half, 90%, 99% and all of the words. If the same number of topics has two
+    of these shares, only the larger share is labeled.
 
     Parameters
     ----------
@@ -231,9 +231,9 @@ def _label(ax, text, point, level):
 
 
 def _marks(sizes):
-    """Return what some numbers of topics have, a dict of str by number of topics, in ascending order.
+    """Return texts for marked numbers of topics, a dict of str by number, in ascending order.
 
-    The same number of topics may have several of the shares: only the largest is mentioned.
+    If the same number of topics has several of the shares, the text names the largest.
     """
     found = {sizes.n_topics(share): name for share, name in SHARES.items()}
     texts = {number: f"{number} have {name}" for number, name in found.items()}
