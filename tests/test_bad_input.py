@@ -447,6 +447,7 @@ def test_metrics_name_a_bad_option():
 # Numbers beyond what kernels and floats hold
 
 
+@pytest.mark.usefixtures("plt")
 def test_every_function_and_method_refuses_numbers_that_are_no_counts(tmp_path, monkeypatch):
     """With documents of the number that other arguments of functions are for."""
     monkeypatch.chdir(tmp_path)

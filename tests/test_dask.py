@@ -20,7 +20,7 @@ from sktopic.dask import DaskTopicModel, _cluster, _state
 from sktopic.dask._files import Folder
 from sktopic.dask._rounds import Plan, rounds
 from sktopic.datasets import make_bars, save_corpus
-from sktopic.inspection import name_topics, top_words, topic_table, word_topic_table
+from sktopic.inspection import name_topics, top_words, topic_sizes, topic_table, word_topic_table
 from sktopic.metrics import coherence, document_completion
 from tests.conftest import assert_raises, assert_same_state, state
 
@@ -220,6 +220,7 @@ def test_functions_that_describe_models_take_it(expected):
         assert table(model, few)["name"].isin(["left"]).any()
     for function in (coherence, document_completion):
         assert function(model, few) == function(expected, few)
+    assert topic_sizes(model).table.equals(topic_sizes(model.estimator_).table)
     assert model.partial_fit(X[:500]).estimator_.topic_names_[0] == "left"
 
 

@@ -94,6 +94,7 @@ def test_new_words_start_with_empty_lists():
     assert words_of(model).length[N_WORDS:].min() > 0
 
 
+@pytest.mark.usefixtures("plt")
 def test_functions_take_models_with_lists():
     """And answer as for an array of the same topics, if nothing is drawn."""
     model = OnlineEMLDA(4, topics_per_word=2, random_state=0).fit(X[:30])

@@ -208,6 +208,7 @@ FUNCTIONS_OF_COUNTS = {
 }
 
 
+@pytest.mark.usefixtures("plt")
 @pytest.mark.parametrize("name", FUNCTIONS_OF_COUNTS)
 def test_functions_take_matrices_and_arrays(name):
     function, counts = FUNCTIONS_OF_COUNTS[name], make_bars(30, random_state=0).data

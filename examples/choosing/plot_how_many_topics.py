@@ -21,7 +21,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from sktopic.datasets import load_docstrings, make_bars, make_lda_documents
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP
-from sktopic.inspection import plot_n_components
+from sktopic.inspection import plot_n_components, plot_topic_sizes
 from sktopic.metrics import document_completion
 from sktopic.moment_matching import DegenerateDirichletLDA
 
@@ -111,5 +111,9 @@ plot_sizes(sizes, "Texts: sizes fall off smoothly")
 
 # %%
 # There is no edge here, and where the list ends says little. The chains of the
-# sampler are short, and have not met. If a number is asked for, give that of
-# topics above a stated size, and the share of the corpus that they make up.
+# sampler are short, and have not met. If a number is asked for, say how many
+# of the largest topics have half of the words, or 90%.
+
+ax = plot_topic_sizes(models["splits and merges, from 5"])
+ax.set_title("DirectAssignmentHDP: the largest topics")
+plt.show()

@@ -6,11 +6,13 @@ from sktopic.inspection._plots import plot_n_components, plot_scores, plot_topic
 from sktopic.inspection._related import plot_topic_dendrogram, plot_topic_similarity, topic_similarity
 from sktopic.inspection._tables import name_topics, pyldavis_data, top_documents, top_words
 from sktopic.inspection._time import plot_topics_over_time, topics_over_time
+from sktopic.inspection._topic_sizes import TopicSizes, plot_topic_sizes, topic_sizes
 from sktopic.inspection._topic_table import topic_table
 from sktopic.inspection._word_table import word_topic_table
 
 __all__ = [
     "Explorer",
+    "TopicSizes",
     "estimate_effect",
     "explore",
     "name_topics",
@@ -19,12 +21,14 @@ __all__ = [
     "plot_scores",
     "plot_topic_dendrogram",
     "plot_topic_similarity",
+    "plot_topic_sizes",
     "plot_topics",
     "plot_topics_over_time",
     "pyldavis_data",
     "top_documents",
     "top_words",
     "topic_similarity",
+    "topic_sizes",
     "topic_table",
     "topics_over_time",
     "word_topic_table",

@@ -11,7 +11,7 @@ from sktopic.datasets import iter_uci, make_bars, open_corpus, read_ldac, save_c
 from sktopic.distributed import local_update, merge_updates, start_model
 from sktopic.features import align_features, grow_vocabulary
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP
-from sktopic.inspection import explore, name_topics, plot_topics, top_documents, top_words
+from sktopic.inspection import explore, name_topics, plot_topics, top_documents, top_words, topic_sizes
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
 from sktopic.metrics import coherence, document_completion, left_to_right, stability
 from sktopic.model_selection import topic_number_curve
@@ -46,6 +46,7 @@ documents, shares = top_documents(lda, X)
 explore(lda, X, texts=["text"] * 100, groups=np.arange(100) % 2, word_of=str.lower).save("topics.html")
 axes = plot_topics(lda, topics=[0, "Topic 1"], titles=["first", "second"])
 name_topics(lda, {0: "orbits"})
+n_large: int = topic_sizes(lda).n_topics(0.5)
 print(coherence(lda, X), document_completion(lda, X), left_to_right(lda, X, random_state=None))
 print(stability(models), sktopic.metrics.topic_diversity(lda), sktopic.__version__)
 curve = topic_number_curve(
