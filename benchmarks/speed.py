@@ -10,7 +10,7 @@ train      OnlineEMLDA.partial_fit of 1000 documents, 100 and 1000 topics
 many       partial_fit at 10,000 topics in batches of 200 documents, against the earlier commit at 1000 topics
            with its defaults
 jobs       partial_fit with n_jobs=2 against n_jobs=1, this commit alone
-transform  OnlineEMLDA.transform of 1000 documents, 100 topics
+transform  OnlineEMLDA.transform of 1000 documents, 100 and 1000 topics
 single     OnlineEMLDA.transform of one document, 100 topics; and scikit-learn's validate_data alone
 few        CollapsedGibbsLDA.partial_fit of ten documents on a fitted model, 100 topics, KOS; also against its
            sweeps alone
@@ -233,7 +233,9 @@ MEASURES = {
         ("arxiv_0", "training, two jobs", k, DOCUMENTS, now(train, k, name="one job"), now(train, k, 2))
         for k in (100, 1000)
     ],
-    "transform": [("arxiv_0", "transform", 100, DOCUMENTS, *against_earlier(transform, 100))],
+    "transform": [
+        ("arxiv_0", "transform", k, DOCUMENTS, *against_earlier(transform, k)) for k in (100, 1000)
+    ],
     "single": [
         ("arxiv_0", "transform of one document", 100, "us", *against_earlier(single, 100)),
         ("arxiv_0", "validate_data of one document", 100, "us", *against_earlier(validation, 100)),

@@ -118,6 +118,7 @@ WITHOUT_RUNS = {
     "coherence",
     "cost",
     "curves",
+    "engines",
     "moment_matching_kernel",
     "ope_kernel",
     "platforms",

@@ -7,6 +7,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from sktopic._kernels.numbers._precision cimport real
 from sktopic._kernels.threads._interrupt cimport count_work
+from sktopic._kernels.topics._rows cimport add_cell
 from sktopic._kernels.topics._sparse_rows cimport SparseRows, addresses_of
 
 
@@ -40,7 +41,6 @@ def sampled_proportions(
     theta_array = np.zeros((n_documents, n_topics), dtype=np.float64)
     cdef double[:, ::1] theta = theta_array
     cdef double* out
-    cdef const real* row
     with nogil:
         for d in range(n_documents):
             out = &theta[d, 0]
@@ -56,9 +56,7 @@ def sampled_proportions(
                         out[sparse.topic[e]] += share * (<const real*>sparse.value)[e]
                     count_work(&done, n_columns + 64)
                     continue
-                row = &rows[cell_word[cell], 0]
-                for k in range(n_topics):
-                    out[k] += share * row[k]
+                add_cell(share, &rows[cell_word[cell], 0], n_topics, out)
                 count_work(&done, n_topics + n_columns)
             total = 0.0
             if is_sparse:
