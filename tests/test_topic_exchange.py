@@ -12,12 +12,12 @@ from scipy.stats import chisquare
 
 from sktopic._kernels.random._rng import uniforms
 from sktopic._state._fields import duplicate
-from sktopic._topics._topic_word_prior import adopted_prior, split_topic_word_prior
+from sktopic._topics._topic_word_prior import TopicWordPrior, adopted_prior, split_topic_word_prior
 from sktopic._topics._word_counts import WordCounts
 from sktopic.datasets import make_bars
 from sktopic.inspection import name_topics
 from sktopic.lda import CollapsedGibbsLDA, HybridLDA, OnlineEMLDA, OnlineVariationalLDA, _topic_exchange
-from sktopic.lda._topic_exchange import best_order, evidence_gains, exchange, sampled_order
+from sktopic.lda._topic_exchange import best_order, can_exchange, evidence_gains, sampled_order
 
 K, V, WEIGHT, BASE = 5, 12, 7.0, 0.1
 RNG = np.random.default_rng(0)
@@ -41,7 +41,7 @@ def gains(equal_sizes=False, factor=1.0):
     """Places, and gains of topics whose counts are multiplied."""
     statistics = WordCounts.of(COUNTS * factor, (COUNTS * factor).sum(axis=0))
     base, entries = split_topic_word_prior(MATRIX, K, V, None)
-    return evidence_gains(statistics, WEIGHT, base, entries, equal_sizes)
+    return evidence_gains(statistics, WEIGHT, TopicWordPrior(base=base, entries=entries), equal_sizes)
 
 
 def test_gains_are_those_of_the_evidence():
@@ -146,8 +146,7 @@ def test_topics_stay_where_their_numbers_are_known_and_come_seldom_if_that_is_ex
     monkeypatch.setattr(_topic_exchange, "PAIRS_PER_UPDATE", 20)
     state = fitted._state
     prior = adopted_prior(state.word_prior, seeds_of(range(5), 2), BASE, 10, state.words)
-    given = {"proportions_move": True, "order_of": lambda base, entries: np.arange(10)[::-1]}
-    made = [exchange(state, prior, n_updates, **given) is not None for n_updates in range(7)]
+    made = [can_exchange(state, prior, n_updates, proportions_move=True) for n_updates in range(7)]
     assert made == [True, False, False, True, False, False, True]
 
 

@@ -32,7 +32,7 @@ from sktopic._training._minibatches import gathered_topics, work_of_clearing
 from sktopic._training._step_size import step_size
 from sktopic.lda._boosting import boosted_counts
 from sktopic.lda._lda_state import LDAState, ListedLDAState
-from sktopic.lda._topic_exchange import best_order, evidence_gains, exchange
+from sktopic.lda._topic_exchange import best_order, can_exchange, evidence_gains
 
 # Cost of learning the prior of topics, in passes over all entries.
 WORD_PRIOR_PASSES = 8
@@ -260,22 +260,11 @@ class MinibatchLDA:
 
     def _exchanged(self, state):
         """Return the state after exchanges of topics that then fit their priors better."""
-
-        def order_of(base, entries):
-            gains = evidence_gains(state.words, self.unit(state), base, entries, equal_sizes=True)
-            return best_order(*gains)
-
-        if self.keeps_places:
+        prior, n_updates, learns = state.word_prior, state.n_topic_updates, self.doc_prior.is_learned
+        if self.keeps_places or not can_exchange(state, prior, n_updates, proportions_move=learns):
             return state
-        order = exchange(
-            state,
-            state.word_prior,
-            state.n_topic_updates,
-            proportions_move=self.doc_prior.is_learned,
-            order_of=order_of,
-        )
-        if order is None:
-            return state
+        order = best_order(*evidence_gains(state.words, self.unit(state), prior, equal_sizes=True))
+        state.words.rearrange(order)
         averages = state.prior_averages
         if state.prior_rule is not None:  # one per topic, and with the Gamma prior one of all at the end
             averages = np.append(averages[order], averages[len(order) :])
