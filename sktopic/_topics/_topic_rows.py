@@ -6,7 +6,7 @@ import numpy as np
 
 from sktopic._kernels._groups import LeftOut, SparseRows
 from sktopic._kernels.topics._gathering import BLOCK_SIZE, gather_geometric, gather_topics
-from sktopic._runtime._arrays import columns_of, real_numbers, row_blocks, rows_of
+from sktopic._runtime._arrays import real_numbers, row_blocks, rows_of
 from sktopic._topics._topic_word_prior import PriorEntries, ScaledEntries
 
 # The part of a document's token that stays in a topic where its own tokens are left out.
@@ -115,18 +115,6 @@ class TopicProbabilities:
             components[k, word] = self.store[word, k] * self.scale[k] + value
         components /= components.sum(axis=1, keepdims=True)
         return components
-
-    def of_topics(self, topics):
-        """Those of some topics only."""
-        return TopicProbabilities(columns_of(self.store, topics), self.scale[topics], self.offset[topics])
-
-    def topic(self, k):
-        """phi of all words in topic k, ndarray of shape (n_features,)."""
-        return self.store[:, k] * self.scale[k] + self.offset[k]
-
-    def mixture(self, weights):
-        """The sum of topics times their weights, ndarray of shape (n_features,)."""
-        return self.store @ (self.scale * weights) + self.offset @ weights
 
     def left_out(self, often, log_norm):
         """LeftOut of documents that are in the topics so often; log_norm : of the rows that are gathered."""
