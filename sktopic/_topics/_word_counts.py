@@ -7,7 +7,7 @@ import numpy as np
 
 from sktopic._kernels._groups import CountsTarget, WordCells
 from sktopic._kernels.random._rng import fill_noise
-from sktopic._runtime._arrays import row_blocks, rows_of
+from sktopic._runtime._arrays import row_blocks
 from sktopic._state._fields import State, array, changed, number, size, those_left, total
 
 # Parts the words of a batch are dealt in; fixed, because partial sums are added part by part.
@@ -234,21 +234,6 @@ class WordCounts(State):
         if self.averages:
             large = self.totals > SMALLEST_AVERAGED
             self.average_weight[:] += np.divide(1.0, self.totals, out=np.zeros_like(self.totals), where=large)
-
-    def undo(self, words, kept):
-        """Function that restores the present arrays after an update; None if the update changes all rows.
-
-        words : those of the batch; kept : what every entry is multiplied by
-        """
-        if self.averages or not self.scale * kept >= SMALLEST_SCALE:
-            return None
-        rows, totals = rows_of(self.store, words), self.totals.copy()
-
-        def undo():
-            self.store[words] = rows
-            self.totals[:] = totals
-
-        return undo
 
     def folded(self, scale=None):
         """The same with a scale of one; scale : what entries are multiplied by, if not by their own."""

@@ -71,9 +71,6 @@ class MinibatchMethod(Protocol):
     def kept(self, state: Any, update: Update) -> float:
         """What the update multiplies earlier statistics by."""
 
-    def undo(self, state: Any, counts: BatchCounts, update: Update) -> Callable[[], None] | None:
-        """Return a function that restores the statistics after a long update; None: it changes a copy."""
-
 
 class LaneMethod(MinibatchMethod, Protocol):
     """What lanes ask of a method beside (see _lanes.py)."""
@@ -241,11 +238,10 @@ def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0) -> BatchC
     training.check_undisturbed()
     state = training.state
     counts = counts_of_batch(method, state, reader, rows, update, workers)
-    # Ctrl-C waits for the update; or, where that may take long, stops it, and leaves no trace.
+    # Ctrl-C waits for a short update. It stops a long one, which therefore changes a copy.
     short = method.work(state, counts, update) < LONG_WORK
-    undo = None if short else method.undo(state, counts, update)
-    with training.changing(), training.complete_or_undone(waits=short, undo=undo):
-        if not short and undo is None:
+    with training.changing(), training.complete_or_undone(waits=short):
+        if not short:
             state = changed(state, words=duplicate(state.words))
         state = method.absorb(state, counts, update, workers)
         training.state = counted(state, update, counts.n_documents, n_new)

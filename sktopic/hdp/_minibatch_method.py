@@ -45,9 +45,6 @@ class HDPUpdates(ABC):
             state = changed(state, n_topic_updates=state.n_topic_updates + update.n_updates)
         return self.reported(state)
 
-    def undo(self, state, counts, update):
-        return None
-
 
 @dataclass(frozen=True, kw_only=True)
 class HDPMethod(HDPUpdates):

@@ -208,12 +208,6 @@ class GrowingOnlineEM(HDPMethod):
         copies = drawn >= state.n_born or len(counts.expected.prior) > state.words.n_topics  # births
         return super().work(state, counts, update) + (2 * state.words.size if copies else 0)
 
-    def undo(self, state, counts, update):
-        # Births copy the statistics. Before that, only rows of the batch's words change.
-        if state.n_topic_updates == 0:  # the first update also sets the scale
-            return None
-        return state.words.undo(counts.words, self.kept(state, update))
-
 
 def with_spare(state, n_spare):
     """Return the state with this number of spare columns."""

@@ -282,9 +282,6 @@ class MinibatchLDA:
         passes = self.rule.n_passes + (WORD_PRIOR_PASSES if self.learns_word_prior else 0)
         return counts.expected.work() + passes * state.words.size + work_of_clearing(rule, rho, state, counts)
 
-    def undo(self, state, counts, update):
-        return None
-
     # Edits
 
     def edited(self, state, edit):
