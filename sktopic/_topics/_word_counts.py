@@ -144,13 +144,10 @@ class WordCounts(State):
         if not len(held):
             yield
             return
-        store, totals = self.store[words][:, held], self.totals[held]
+        rows = words if isinstance(words, slice) else words[:, None]
+        store, totals = self.store[rows, held], self.totals[held]
         yield
-        self.totals[held] = totals
-        if isinstance(words, slice):
-            self.store[words, held] = store
-        else:
-            self.store[words[:, None], held] = store
+        self.store[rows, held], self.totals[held] = store, totals
 
     # The start
 
