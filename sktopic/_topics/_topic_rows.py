@@ -72,9 +72,16 @@ def part_of(left_out, documents):
     return None if left_out is None else left_out._replace(often=left_out.often[documents])
 
 
-def least_smoothing(often, token, offset):
-    """What is left of phi without a document's tokens: never zero, so that draws remain possible."""
-    return np.maximum(offset, LEAST_LEFT * often.max(initial=0.0) * token)
+def left_out_of(topics, often, log_norm):
+    """LeftOut of documents that are in the topics so often; None for topics that are not made of tokens.
+
+    log_norm : of the rows that are gathered
+    """
+    if topics.token is None:
+        return None
+    # Never zero, so that draws remain possible.
+    smoothing = np.maximum(topics.offset, LEAST_LEFT * often.max(initial=0.0) * topics.token)
+    return LeftOut(often, topics.token, smoothing, np.exp(-log_norm))
 
 
 @dataclass
@@ -116,11 +123,6 @@ class TopicProbabilities:
         components /= components.sum(axis=1, keepdims=True)
         return components
 
-    def left_out(self, often, log_norm):
-        """LeftOut of documents that are in the topics so often; log_norm : of the rows that are gathered."""
-        smoothing = least_smoothing(often, self.token, self.offset)
-        return LeftOut(often, self.token, smoothing, np.exp(-log_norm))
-
     def gather(self, words, prior, workers, dtype=np.float32):
         """phi of the words scaled to phi @ prior = 1, with the sums that draws need."""
         return _gather(gather_topics, self, words, (prior,), workers, dtype)
@@ -142,9 +144,7 @@ class GeometricTopics:
     norm: np.ndarray
     entries: PriorEntries | None = None
 
-    def left_out(self, often, log_norm):
-        """None: nothing is left out of these means."""
-        return None
+    token = None  # nothing is left out of these means
 
     def gather(self, words, prior, workers, dtype=np.float32):
         """As TopicProbabilities.gather."""

@@ -16,6 +16,7 @@ from sktopic._inference import DenseCounts, ExpectedCounts
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import changed, duplicate
+from sktopic._topics._topic_rows import left_out_of
 from sktopic._training._minibatch_state import MinibatchState, counted
 from sktopic._training._monitor import FitMonitor, FitTasks
 from sktopic._training._statistics_updates import BatchCounts
@@ -282,7 +283,7 @@ def gathered_topics(topics, batch, prior, state, update, workers):
         # Passes come in random orders. So every document, of this batch too, is in the part of the
         # statistics that earlier passes have left, as often as the share says.
         often = update.earlier_share * update.total_samples / state.corpus_size * batch.weights_up_to_one()
-        gathered.left_out = topics.left_out(often, gathered.log_norm)
+        gathered.left_out = left_out_of(topics, often, gathered.log_norm)
     return gathered
 
 
