@@ -140,8 +140,7 @@ def test_average_of_states_of_all_sizes_is_their_plain_mean(workers):
         assert_allclose(mean_state(statistics, t + 1), (plain.mean * t + first) / (t + 1), rtol=0, atol=1e-8)
 
     for start_size, size in ((1e-30, 1.0), (1e-4, 1e9)):
-        statistics = start(average=True)
-        statistics.multiply(start_size)
+        statistics = start(average=True).folded(start_size)
         statistics.count_average()
         first = statistics.store / statistics.store.sum(axis=0)
         run(statistics, np.full(20, 0.5), workers, size, every=1, check=check)
@@ -217,7 +216,7 @@ def assert_counts(statistics, counts, weight=1.0):
     assert_allclose(expected_tokens(statistics, weight), counts.sum(axis=0), rtol=1e-12)
 
 
-def test_topics_are_chosen_added_merged_divided_cleared_and_multiplied_in_copies(workers):
+def test_topics_are_chosen_added_merged_divided_and_cleared_in_copies(workers):
     statistics, _ = run(start(average=True), np.full(30, 0.3), workers)
     counts, words, all_topics = expected_counts(statistics, 1.0), np.array([3, 17, 8]), np.arange(N_TOPICS)
     assert statistics.scale < 1.0
@@ -242,8 +241,7 @@ def test_topics_are_chosen_added_merged_divided_cleared_and_multiplied_in_copies
     assert_counts(split_topics(statistics, [2, 0], tokens, 100.0), expected)
     some = of_topics(statistics, slice(None))
     some.clear(slice(2, None))
-    some.multiply(3.0)
-    assert_counts(some, 3.0 * counts * (all_topics < 2))
+    assert_counts(some, counts * (all_topics < 2))
     assert_array_equal(expected_counts(statistics, 1.0), counts)
 
 

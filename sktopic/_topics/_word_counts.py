@@ -180,11 +180,6 @@ class WordCounts(State):
         for each in (self.store, self.totals, *average):
             each[..., moved] = each[..., order[moved]]
 
-    def multiply(self, factor):
-        """Multiply every entry, in the store itself."""
-        self.store[:] *= factor
-        self.totals[:] *= factor
-
     def clear(self, topics, words=slice(None)):
         """Let some topics have nothing; words: those that have anything of them, if they are a slice."""
         self.store[words, topics] = 0.0
@@ -197,14 +192,6 @@ class WordCounts(State):
 
     def decayed(self, factor):
         """The same, every entry multiplied by the factor, in [0, 1]."""
-        if factor == 0.0:
-            if self.averages:
-                self._fold_average()
-            free = self.free
-            for rows in row_blocks(self.store):
-                self.store[rows][:, free] = 0.0
-            self.totals[free] = 0.0
-            return changed(self, scale=1.0)
         scale = float(self.scale * factor)
         if scale < (SMALLEST_SCALE_AVERAGING if self.averages else SMALLEST_SCALE):
             return self.folded(scale)

@@ -91,8 +91,7 @@ class LangevinRule:
         return LangevinUpdate(self.learning_rate, state.word_prior.base, state.total_samples, key)
 
     def started(self, words, topic_word_prior):
-        words.multiply(topic_word_prior)  # the chain starts around the mean of its prior
-        return words
+        return words.folded(topic_word_prior)  # the chain starts around the mean of its prior
 
     def grown(self, words, n_words, topic_word_prior):
         words.store[-n_words:] = topic_word_prior  # their mean under the prior

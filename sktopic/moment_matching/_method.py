@@ -73,10 +73,9 @@ class FilterMethod:
 
     def _first_topics(self, n_features, seed, noise):
         shape = n_features, int(self.n_components)
-        store = uniforms(combine_keys(seed, TOPICS_KEY), math.prod(shape)) if noise else np.empty(shape)
-        store = store.reshape(shape)
+        store = uniforms(combine_keys(seed, TOPICS_KEY), math.prod(shape)).reshape(shape)
         for rows in row_blocks(store):
-            store[rows] = 1.0 + noise * (2.0 * store[rows] - 1.0) if noise else 1.0
+            store[rows] = 1.0 + noise * (2.0 * store[rows] - 1.0)
         masses = store.sum(axis=0)
         for rows in row_blocks(store):
             store[rows] /= masses
