@@ -27,7 +27,7 @@ from sktopic._topics._word_count_views import (
     probabilities,
 )
 from sktopic._topics._word_counts import LEANING
-from sktopic._training._minibatch_state import random_words, state_at_start
+from sktopic._training._minibatch_state import random_words
 from sktopic._training._minibatches import gathered_topics, work_of_clearing
 from sktopic._training._step_size import step_size
 from sktopic.lda._boosting import boosted_counts
@@ -107,17 +107,12 @@ class MinibatchLDA:
         else:
             kind = ListedLDAState
             words = SparseWordCounts.even(n_features, self.n_components, self.topics_per_word)
-        state = state_at_start(
-            kind,
-            words,
-            seed,
+        state = kind(
+            words=words,
+            seed=seed,
             doc_topic_prior=np.array(check_prior(self.doc_prior.value, self.n_components)),
             word_prior=TopicWordPrior(base=self.word_prior.default),
-            prior_rule=None,
             prior_averages=np.empty(0),
-            n_prior_updates=0,
-            n_tokens_seen=0.0,
-            n_lengths_seen=0.0,
         )
         state = self.adopted(state)
         prior = state.word_prior

@@ -63,9 +63,6 @@ class FilterMethod:
             doc_topic_prior=np.array(check_prior(self.doc_topic_prior, topics.n_topics)),
             topic_word_prior=self.word_prior(topics.n_features),
             moments=moments_at_start(np.empty(0)),
-            log_marginal_likelihood=0.0,
-            n_tokens_seen=0.0,
-            n_documents=0,
             seed=seed,
             **parts,
         )

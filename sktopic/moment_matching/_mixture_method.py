@@ -40,8 +40,6 @@ class MixtureMethod(FilterMethod):
             gamma=gamma,
             lag=lag,
             prior=probabilities(gamma, lag),
-            n_tokens=0,
-            next_note=1,
             tokens_trace=np.empty(0),
             topics_trace=np.empty(0, dtype=np.int64),
         )
