@@ -83,9 +83,15 @@ class State:
         """Raise ValueError if parts of the state do not fit together."""
 
 
-def array(dtype, *axes, optional=False, merge=None) -> Any:
-    """A field that is an array (see ArrayField); an optional one is None unless it is given."""
-    return _field(ArrayField(np.dtype(dtype), axes, optional, merge), None if optional else MISSING)
+def array(dtype, *axes, optional=False, merge=None, starts_empty=False) -> Any:
+    """A field that is an array (see ArrayField).
+
+    An optional array is None unless it is given. With starts_empty, an array of one axis is empty then.
+    """
+    declared = ArrayField(np.dtype(dtype), axes, optional, merge)
+    if starts_empty:
+        return field(default_factory=partial(np.empty, 0, dtype), metadata={DECLARED: declared})
+    return _field(declared, None if optional else MISSING)
 
 
 def number(start=MISSING) -> Any:

@@ -31,12 +31,7 @@ class Chain(State):
     n_sweeps: int = count(0)
     n_iter: int = count(0)
     n_samples_seen: int = count(0)
-    log_likelihood: np.ndarray = array(np.float64, None)
-
-    @classmethod
-    def begun(cls, seed):
-        """One that has seen no documents."""
-        return cls(seed=seed, log_likelihood=np.empty(0))
+    log_likelihood: np.ndarray = array(np.float64, None, starts_empty=True)
 
     def entered(self, n_documents):
         """The same with the documents of a call, whose evaluations begin anew."""

@@ -73,7 +73,7 @@ class CollapsedHDPState(State):
     doc_concentration: float = number()
     topic_word_prior: float = number(1.0)
     chain: Chain = part(Chain)
-    n_components_trace: np.ndarray = array(np.int64, None)
+    n_components_trace: np.ndarray = array(np.int64, None, starts_empty=True)
 
     @property
     def columns(self):
@@ -210,8 +210,7 @@ class CollapsedHDP:
                 lengths=np.zeros((2, 0), dtype=np.int64),
                 topic_concentration=topic_shape / topic_rate,
                 doc_concentration=doc_shape / doc_rate,
-                chain=Chain.begun(seed),
-                n_components_trace=np.empty(0, dtype=np.int64),
+                chain=Chain(seed=seed),
             )
         )
 

@@ -181,7 +181,7 @@ class CollapsedLDA:
                 prior=TopicWordPrior(base=self.word_prior.default),
                 doc_topic_prior=np.array(check_prior(self.doc_prior.value, self.n_components)),
                 gains=np.zeros(self.n_components + 1),
-                chain=Chain.begun(seed),
+                chain=Chain(seed=seed),
             )
         )
 

@@ -112,7 +112,6 @@ class MinibatchLDA:
             seed=seed,
             doc_topic_prior=np.array(check_prior(self.doc_prior.value, self.n_components)),
             word_prior=TopicWordPrior(base=self.word_prior.default),
-            prior_averages=np.empty(0),
         )
         state = self.adopted(state)
         prior = state.word_prior

@@ -83,8 +83,8 @@ class NumberPosterior(State):
     prior: np.ndarray = array(np.float64, "topics")
     n_tokens: int = count(0)
     next_note: int = count(1)
-    tokens_trace: np.ndarray = array(np.float64, "notes")
-    topics_trace: np.ndarray = array(np.int64, "notes")
+    tokens_trace: np.ndarray = array(np.float64, "notes", starts_empty=True)
+    topics_trace: np.ndarray = array(np.int64, "notes", starts_empty=True)
 
     @property
     def posterior(self):
