@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from sktopic import load
-from sktopic._inference import GibbsStep
+from sktopic._inference._gibbs import GibbsStep
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import arrays_of
 from sktopic._topics._topic_rows import TopicProbabilities, left_out_of

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from sktopic._documents._matrices import GROUP_SIZE
-from sktopic._inference import DenseCounts, ExpectedCounts
+from sktopic._inference._dense import DenseCounts
+from sktopic._inference._protocol import ExpectedCounts
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import changed, duplicate

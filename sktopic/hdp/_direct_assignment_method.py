@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sktopic._inference import InferenceStep
+from sktopic._inference._protocol import InferenceStep
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._state._fields import changed
 from sktopic._topics._word_count_views import posterior_bound

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import digamma
 
 from sktopic._documents._sample_weight import weighted_sum
-from sktopic._inference import GibbsInference, GibbsStep
+from sktopic._inference._gibbs import GibbsInference, GibbsStep
 from sktopic._kernels.random._rng import combine_keys, uniforms
 from sktopic._kernels.topics._dirichlet import fit_dirichlet
 from sktopic._state._fields import State, array, changed, part

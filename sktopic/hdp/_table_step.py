@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sktopic._inference import SampledCounts, document_pieces, joined, joined_indptr
+from sktopic._inference._pieces import document_pieces, joined
+from sktopic._inference._sparse_gibbs import SampledCounts, joined_indptr
 from sktopic._kernels._groups import AliasTables, SparseSums
 from sktopic._kernels.hdp._table_indicators import sweep_tables
 from sktopic._kernels.random._alias import build_alias_tables

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import POSITIVE, PRIOR, SHARED
-from sktopic._inference import DenseCounts, GibbsInference, GibbsStep
+from sktopic._inference._dense import DenseCounts
+from sktopic._inference._gibbs import GibbsInference, GibbsStep
 from sktopic._kernels._groups import ScaledCounts
 from sktopic._kernels.lda._langevin import langevin_step
 from sktopic._kernels.random._rng import combine_keys

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sktopic._inference import InferenceStep, TrainingStep
+from sktopic._inference._protocol import InferenceStep, TrainingStep
 from sktopic._state._fields import changed, grown
 from sktopic._topics._prior import PRIOR_INERTIA, DocPrior, check_prior, learned_topic_word_prior
 from sktopic._topics._sparse_word_counts import SparseWordCounts
