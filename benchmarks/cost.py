@@ -19,7 +19,7 @@ from _corpora import load
 from _pictures import finish, panels
 from _study import Study, apart, new_parser, peak_megabytes, printed, seconds_of, timed_in
 
-from sktopic._inference import GibbsStep
+from sktopic._inference._gibbs import GibbsStep
 from sktopic._topics import _topic_rows
 from sktopic._topics._word_counts import WordCounts
 from sktopic._training import _minibatches

@@ -15,7 +15,7 @@ import numpy as np
 from _corpora import load
 from _study import Study, interval, new_parser, seconds_of
 
-from sktopic._inference import GibbsStep
+from sktopic._inference._gibbs import GibbsStep
 from sktopic.lda import OnlineEMLDA
 from sktopic.metrics import document_completion
 

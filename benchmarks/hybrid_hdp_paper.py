@@ -33,7 +33,8 @@ from _traces import PEER_TRACES, SEED, completion, trace_of, trace_of_sweeps
 
 from sktopic import OnlineEMLDA
 from sktopic._documents._matrices import DocumentReader, canonical_counts
-from sktopic._inference import FixedTopics, GibbsInference, GibbsStep, infer_proportions
+from sktopic._inference._gibbs import GibbsInference, GibbsStep
+from sktopic._inference._prediction import FixedTopics, infer_proportions
 from sktopic._kernels.random._rng import position_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import TopicProbabilities

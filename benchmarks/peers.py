@@ -39,8 +39,8 @@ from sktopic import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA, lda
 from sktopic._documents._matrices import DocumentReader, canonical_counts
 from sktopic._documents._sources import MatrixDocuments
 from sktopic._estimators._plug_in import plug_in_model
-from sktopic._inference import GibbsStep
 from sktopic._inference._completion import mean_log_predictive
+from sktopic._inference._gibbs import GibbsStep
 from sktopic._kernels.random._rng import position_keys
 from sktopic._runtime._parallel import Workers
 from sktopic.metrics import document_completion

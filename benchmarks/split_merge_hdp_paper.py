@@ -38,7 +38,7 @@ from scipy.special import digamma, expit, gammaln, logit
 
 from sktopic import hdp
 from sktopic._documents._matrices import DocumentReader, canonical_counts
-from sktopic._inference import VariationalStep
+from sktopic._inference._variational import VariationalStep
 from sktopic._runtime._parallel import Workers
 from sktopic.datasets import make_bars
 from sktopic.hdp import _direct_assignment_method

@@ -8,7 +8,8 @@ from scipy.special import digamma
 from sklearn.base import clone
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
-from sktopic._inference import DenseCounts, GibbsStep
+from sktopic._inference._dense import DenseCounts
+from sktopic._inference._gibbs import GibbsStep
 from sktopic._kernels.random._rng import combine_each, combine_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import MAX_ITER, TOL

@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
-from sktopic._inference import GibbsInference, GibbsStep, _gibbs
+from sktopic._inference import _gibbs
+from sktopic._inference._gibbs import GibbsInference, GibbsStep
 from sktopic._kernels._groups import Chains
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import TopicProbabilities

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma
 
 from sktopic import load
-from sktopic._inference import DenseCounts
+from sktopic._inference._dense import DenseCounts
 from sktopic._topics._word_count_views import expected_counts
 from sktopic.hdp import HybridHDP
 from sktopic.hdp._hybrid_topics import HybridTopics

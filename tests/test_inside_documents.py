@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import psi
 
 from sktopic._documents._matrices import DocumentReader
-from sktopic._inference import GibbsInference
+from sktopic._inference._gibbs import GibbsInference
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic.hdp import OnlineVariationalHDP

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from sktopic._inference import DenseCounts
+from sktopic._inference._dense import DenseCounts
 from sktopic._kernels.lda._langevin import normals
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._training._minibatches import FIT_KEY

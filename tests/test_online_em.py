@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from sktopic import load
-from sktopic._inference import GibbsStep
+from sktopic._inference._gibbs import GibbsStep
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import arrays_of
-from sktopic._topics._topic_rows import TopicProbabilities
+from sktopic._topics._topic_rows import TopicProbabilities, left_out_of
 from sktopic._topics._word_count_views import expected_counts
 from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_lda_documents
@@ -377,10 +377,10 @@ def test_of_own_tokens_a_millionth_is_left_or_the_smoothing():
         topics = TopicProbabilities(np.ones((4, 2)), token, np.full(2, smoothing), token=token)
         with Workers(1) as workers:
             gathered = topics.gather(words, np.array([0.3, 0.4]), workers, np.float64)
-        left = topics.left_out(often, gathered.log_norm)
+        left = left_out_of(topics, often, gathered.log_norm)
         assert_allclose(left.smoothing, np.maximum(smoothing, 1e-6 * 0.5 * token))
         assert_allclose(left.unit[:, None] * topics.rows(words), gathered.rows, rtol=1e-14)
-        assert_array_equal(topics.left_out(often[:0], np.zeros(1)).smoothing, smoothing)
+        assert_array_equal(left_out_of(topics, often[:0], np.zeros(1)).smoothing, smoothing)
 
 
 def test_default_batches_make_150_updates_a_pass_if_sizes_allow():

@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
-from sktopic._inference import GibbsStep, VariationalStep
+from sktopic._inference._gibbs import GibbsStep
+from sktopic._inference._variational import VariationalStep
 from sktopic._kernels.random._rng import position_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import DocPrior, PriorStatistics, bounded_step, learned_topic_word_prior

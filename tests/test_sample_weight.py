@@ -19,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic._documents._sources import MatrixDocuments
-from sktopic._inference import DenseCounts
+from sktopic._inference._dense import DenseCounts
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._training._minibatches import VALIDATION_KEY, counts_of_batch

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import sktopic
 from sktopic._runtime._parallel import Workers
+from sktopic._topics._topic_rows import left_out_of
 from sktopic.datasets import make_bars
 from sktopic.distributed import start_model
 from sktopic.lda import OnlineEMLDA
@@ -49,7 +50,7 @@ def test_topics_are_those_of_counts_and_prior(topics_per_word, topic_word_prior)
         dense, listed = topics.gather_rows(some, prior, workers), topics.gather(some, prior, workers)
     assert_allclose(listed.dense_rows(), dense.rows, rtol=1e-5)
     assert_allclose(listed.log_norm, dense.log_norm, atol=1e-5)
-    left_out = topics.left_out(np.ones(3), listed.log_norm)
+    left_out = left_out_of(topics, np.ones(3), listed.log_norm)
     token = 1.0 / (60 * words.scale * words.totals + N_WORDS * topic_word_prior)
     assert_allclose(left_out.token, token, rtol=1e-6)
     assert np.all(left_out.smoothing >= topic_word_prior * token * (1 - 1e-6))

@@ -140,8 +140,7 @@ def test_average_of_states_of_all_sizes_is_their_plain_mean(workers):
         assert_allclose(mean_state(statistics, t + 1), (plain.mean * t + first) / (t + 1), rtol=0, atol=1e-8)
 
     for start_size, size in ((1e-30, 1.0), (1e-4, 1e9)):
-        statistics = start(average=True)
-        statistics.multiply(start_size)
+        statistics = start(average=True).folded(start_size)
         statistics.count_average()
         first = statistics.store / statistics.store.sum(axis=0)
         run(statistics, np.full(20, 0.5), workers, size, every=1, check=check)
@@ -217,7 +216,7 @@ def assert_counts(statistics, counts, weight=1.0):
     assert_allclose(expected_tokens(statistics, weight), counts.sum(axis=0), rtol=1e-12)
 
 
-def test_topics_are_chosen_added_merged_divided_cleared_and_multiplied_in_copies(workers):
+def test_topics_are_chosen_added_merged_divided_and_cleared_in_copies(workers):
     statistics, _ = run(start(average=True), np.full(30, 0.3), workers)
     counts, words, all_topics = expected_counts(statistics, 1.0), np.array([3, 17, 8]), np.arange(N_TOPICS)
     assert statistics.scale < 1.0
@@ -242,8 +241,7 @@ def test_topics_are_chosen_added_merged_divided_cleared_and_multiplied_in_copies
     assert_counts(split_topics(statistics, [2, 0], tokens, 100.0), expected)
     some = of_topics(statistics, slice(None))
     some.clear(slice(2, None))
-    some.multiply(3.0)
-    assert_counts(some, 3.0 * counts * (all_topics < 2))
+    assert_counts(some, counts * (all_topics < 2))
     assert_array_equal(expected_counts(statistics, 1.0), counts)
 
 
@@ -281,17 +279,9 @@ def test_bound_of_topics_is_its_formula_for_more_words_than_are_read_at_once():
     assert posterior_bound(counts, 5.0, eta) == pytest.approx(expected, rel=1e-12)
 
 
-def test_some_topics_are_those_of_all():
-    topics, words = probabilities(start(), 10, 0.1), np.arange(N_FEATURES)
-    phi = topics.rows(words)
-    assert_allclose(phi, topics.components().T, rtol=1e-13)
-    for k in range(N_TOPICS):
-        assert_array_equal(topics.topic(k), phi[:, k])
-    weights = np.array([0.1, 0.5, 0.0, 0.3])
-    assert_allclose(topics.mixture(weights), phi @ weights, rtol=1e-13)
-    some = topics.of_topics(np.array([3, 1]))
-    assert_array_equal(some.rows(words), phi[:, [3, 1]])
-    assert not np.shares_memory(some.store, topics.store)
+def test_rows_of_topics_are_their_components():
+    topics = probabilities(start(), 10, 0.1)
+    assert_allclose(topics.rows(np.arange(N_FEATURES)), topics.components().T, rtol=1e-13)
 
 
 def test_each_given_topic_sums_to_one_whatever_its_size():

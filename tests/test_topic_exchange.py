@@ -12,12 +12,12 @@ from scipy.stats import chisquare
 
 from sktopic._kernels.random._rng import uniforms
 from sktopic._state._fields import duplicate
-from sktopic._topics._topic_word_prior import adopted_prior, split_topic_word_prior
+from sktopic._topics._topic_word_prior import TopicWordPrior, WordPrior, split_topic_word_prior
 from sktopic._topics._word_counts import WordCounts
 from sktopic.datasets import make_bars
 from sktopic.inspection import name_topics
 from sktopic.lda import CollapsedGibbsLDA, HybridLDA, OnlineEMLDA, OnlineVariationalLDA, _topic_exchange
-from sktopic.lda._topic_exchange import best_order, evidence_gains, exchange, sampled_order
+from sktopic.lda._topic_exchange import best_order, can_exchange, evidence_gains, sampled_order
 
 K, V, WEIGHT, BASE = 5, 12, 7.0, 0.1
 RNG = np.random.default_rng(0)
@@ -41,7 +41,7 @@ def gains(equal_sizes=False, factor=1.0):
     """Places, and gains of topics whose counts are multiplied."""
     statistics = WordCounts.of(COUNTS * factor, (COUNTS * factor).sum(axis=0))
     base, entries = split_topic_word_prior(MATRIX, K, V, None)
-    return evidence_gains(statistics, WEIGHT, base, entries, equal_sizes)
+    return evidence_gains(statistics, WEIGHT, TopicWordPrior(base=base, entries=entries), equal_sizes)
 
 
 def test_gains_are_those_of_the_evidence():
@@ -98,7 +98,7 @@ def seeds_of(words, place):
 def exchanged(model, matrix):
     """The state of a model after topics have changed places under a matrix of priors."""
     state = model._state
-    prior = adopted_prior(state.word_prior, matrix, BASE, model.n_components, state.words)
+    prior = WordPrior(matrix, BASE).adopted(state.word_prior, model.n_components, state.words, goes_on=True)
     return model._method()._exchanged(replace(state, word_prior=prior))
 
 
@@ -145,9 +145,8 @@ def test_topics_stay_where_their_numbers_are_known_and_come_seldom_if_that_is_ex
     # Five entries in ten places are 50 pairs: with 20 pairs per update, one exchange in three updates.
     monkeypatch.setattr(_topic_exchange, "PAIRS_PER_UPDATE", 20)
     state = fitted._state
-    prior = adopted_prior(state.word_prior, seeds_of(range(5), 2), BASE, 10, state.words)
-    given = {"proportions_move": True, "order_of": lambda base, entries: np.arange(10)[::-1]}
-    made = [exchange(state, prior, n_updates, **given) is not None for n_updates in range(7)]
+    prior = WordPrior(seeds_of(range(5), 2), BASE).adopted(state.word_prior, 10, state.words, goes_on=True)
+    made = [can_exchange(state, prior, n_updates, proportions_move=True) for n_updates in range(7)]
     assert made == [True, False, False, True, False, False, True]
 
 

@@ -361,10 +361,9 @@ class Training:
         """Return the lock to hold while the state changes, so that readers wait."""
         return changing(self._model)
 
-    def complete_or_undone(self, *, waits, undo=None):
+    def complete_or_undone(self, *, waits):
         """Context manager of a block that sets the state completely or restores the earlier state.
 
         waits : whether Ctrl-C waits for the end of the block instead of stopping it
-        undo : function that restores what the block has changed in arrays of the earlier state
         """
-        return complete_or_undone(self._model, undo, waits=waits)
+        return complete_or_undone(self._model, waits=waits)

@@ -9,7 +9,7 @@ import numpy as np
 from sktopic._documents._matrices import rows_of_documents
 from sktopic._documents._sources import joined
 from sktopic._estimators._result_blocks import write_blocks
-from sktopic._inference import FixedTopics, draw_proportions, infer_proportions, infer_word_topics
+from sktopic._inference._prediction import FixedTopics, draw_proportions, infer_proportions, infer_word_topics
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._runtime._progress import NOT_SHOWN

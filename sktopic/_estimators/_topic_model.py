@@ -55,8 +55,8 @@ from sktopic._estimators._vocabulary import (
     take_names,
     without_names,
 )
-from sktopic._inference import InferenceStep
 from sktopic._inference._completion import mean_log_predictive
+from sktopic._inference._protocol import InferenceStep
 from sktopic._runtime._attributes import set_attributes, twin
 from sktopic._runtime._compat import Interval, outside_container, validate_params
 from sktopic._runtime._interrupt import complete_or_undone

@@ -11,7 +11,6 @@ from sktopic._documents._matrices import DocumentReader, canonical_counts
 from sktopic._kernels.documents._completion import hide_tokens
 from sktopic._kernels.inference._proportions import log_predictive
 from sktopic._kernels.random._rng import combine_keys, content_keys
-from sktopic._runtime._arrays import BLOCK_ENTRIES
 from sktopic._runtime._exact_sum import ExactSum
 
 # Names the streams that choose hidden words: the same for every model.
@@ -67,9 +66,7 @@ def log_word_shares(blocks):
     counts = None
     for X in blocks:
         counts = np.zeros(X.shape[1]) if counts is None else counts
-        for first in range(0, X.nnz, BLOCK_ENTRIES):
-            entries = slice(first, first + BLOCK_ENTRIES)
-            np.add.at(counts, X.indices[entries], X.data[entries].astype(np.float64))
+        np.add.at(counts, X.indices, X.data.astype(np.float64))
     log_shares = np.zeros(len(counts))
     np.log(counts / (counts.sum() or 1.0), out=log_shares, where=counts > 0)
     return log_shares

@@ -44,6 +44,23 @@ def _assign(left_out, **arguments):
     draw_word_topics(**arguments)
 
 
+def begun(step, batch, topics, prior, keys, workers):
+    """The chains to continue from, and the discarded sweeps that remain."""
+    chains = Chains(keys, batch.unassigned())
+    if not step.by_words or step.burn_in == 0:
+        return chains, step.burn_in
+    assign_by_words(batch, topics, prior, chains, workers)
+    return chains, step.burn_in - 1
+
+
+def sweep_cells(batch, topics, prior, chains, sweeps, workers, sparsely):
+    """SampledCounts or CellCounts, with sums for each cell."""
+    if sparsely:
+        return sweep_sparsely(batch, topics, prior, chains, sweeps, workers)
+    found = sweep_densely(batch, topics, prior, chains, sweeps, workers, by_cell=True)
+    return CellCounts(batch, prior, sweeps.n_sweeps, found.counts, found.log_theta)
+
+
 @dataclass
 class GibbsStep:
     """Gibbs sampling of each document's topics, for training.
@@ -63,20 +80,14 @@ class GibbsStep:
 
     def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False, assignments=None):
         """assignments: (n_clumps,) int32, the topic of each clump, continued from and written to."""
-        topics, burn_in = precise(topics, self.sweeps), self.burn_in
+        topics = precise(topics, self.sweeps)
         size = len(batch.cell_word) * (len(prior) + PADDING) * topics.rows.itemsize
         sparsely = self.drawn or size > DENSE_BYTES or is_sparse(topics, prior)
+        chains, burn_in = Chains(keys, assignments), self.burn_in
         if assignments is None:
-            assignments = batch.unassigned()
-            if self.by_words and burn_in > 0:
-                assign_by_words(batch, topics, prior, Chains(keys, assignments), workers)
-                burn_in -= 1
-        chains = Chains(keys, assignments)
+            chains, burn_in = begun(self, batch, topics, prior, keys, workers)
         sweeps = Sweeps(burn_in, self.sweeps, self.drawn, with_prior_statistics)
-        if sparsely:
-            return sweep_sparsely(batch, topics, prior, chains, sweeps, workers)
-        found = sweep_densely(batch, topics, prior, chains, sweeps, workers, by_cell=True)
-        return CellCounts(batch, prior, self.sweeps, found.counts, found.log_theta)
+        return sweep_cells(batch, topics, prior, chains, sweeps, workers, sparsely)
 
 
 @dataclass
@@ -94,29 +105,19 @@ class GibbsInference:
     by_words: bool = False
 
     def __call__(self, batch, topics, prior, keys, workers):
-        chains, sweeps = self._start(batch, topics, prior, keys, workers)
+        chains, burn_in = begun(self, batch, topics, prior, keys, workers)
+        sweeps = Sweeps(burn_in, self.sweeps)
         if is_sparse(topics, prior):
             return sweep_sparsely(batch, precise(topics, self.sweeps), prior, chains, sweeps, workers)
         # Sums of documents are in float64 as it is.
         found = sweep_densely(batch, topics, prior, chains, sweeps, workers)
         return DocumentSums(prior, self.sweeps, found.sums)
 
-    def _start(self, batch, topics, prior, keys, workers):
-        """The chains to continue from, and the sweeps that remain."""
-        chains = Chains(keys, batch.unassigned())
-        if not self.by_words or self.burn_in == 0:
-            return chains, Sweeps(self.burn_in, self.sweeps)
-        assign_by_words(batch, topics, prior, chains, workers)
-        return chains, Sweeps(self.burn_in - 1, self.sweeps)
-
     def by_cell(self, batch, topics, prior, keys, workers):
         """The same sweeps, with sums for each cell."""
-        chains, sweeps = self._start(batch, topics, prior, keys, workers)
-        topics = precise(topics, self.sweeps)
-        if is_sparse(topics, prior):
-            return sweep_sparsely(batch, topics, prior, chains, sweeps, workers)
-        found = sweep_densely(batch, topics, prior, chains, sweeps, workers, by_cell=True)
-        return CellCounts(batch, prior, self.sweeps, found.counts, found.log_theta)
+        chains, burn_in = begun(self, batch, topics, prior, keys, workers)
+        topics, sweeps = precise(topics, self.sweeps), Sweeps(burn_in, self.sweeps)
+        return sweep_cells(batch, topics, prior, chains, sweeps, workers, is_sparse(topics, prior))
 
     def posteriors(self, batch, topics, prior, keys, n_draws, workers):
         """Those given the topics of tokens, before each of which are as many sweeps as `__call__` makes."""

@@ -24,14 +24,10 @@ class SampledCounts:
     topics: GatheredTopics
     prior: np.ndarray
     n_sweeps: int
-    column_indptr: np.ndarray
-    column_topic: np.ndarray
-    values: np.ndarray
-    fixed: np.ndarray
-    log_theta: np.ndarray
+    sums: SparseSums
 
     def work(self):
-        return len(self.values) + self.topics.size
+        return len(self.sums.values) + self.topics.size
 
     def add_to(self, target, words, factor, workers):
         add_sampled_counts(
@@ -45,33 +41,29 @@ class SampledCounts:
             team=workers.team,
         )
 
-    @property
-    def sums(self):
-        return SparseSums(self.column_indptr, self.column_topic, self.values, self.fixed, self.log_theta)
-
     def prior_statistics(self):
-        log_theta, weights = self.log_theta, self.batch.sample_weight
+        sums, log_theta, weights = self.sums, self.sums.log_theta, self.batch.sample_weight
         if weights is not None:
-            log_theta = log_theta * np.repeat(weights, np.diff(self.column_indptr))
-        gains = np.bincount(self.column_topic, weights=log_theta, minlength=len(self.prior))
+            log_theta = log_theta * np.repeat(weights, np.diff(sums.column_indptr))
+        gains = np.bincount(sums.column_topic, weights=log_theta, minlength=len(self.prior))
         return PriorStatistics.from_gains(self.prior, gains / self.n_sweeps, *self.batch.with_words())
 
     def drawn_topics(self):
         """Topics that tokens were in during the counted sweeps, ascending."""
-        return np.unique(self.column_topic)
+        return np.unique(self.sums.column_topic)
 
     @cached_property
     def _value_indptr(self):
         """Bounds of each document's values."""
-        sizes = np.diff(self.batch.indptr) * np.diff(self.column_indptr)
+        sizes = np.diff(self.batch.indptr) * np.diff(self.sums.column_indptr)
         return np.concatenate([[0], np.cumsum(sizes)])
 
     def topic_weights(self, document):
-        cells = self.batch.cells_of(document)
+        cells, sums = self.batch.cells_of(document), self.sums
         weights = self.topics.rows_of(self.batch.cell_word[cells]) * self.prior
-        weights *= self.fixed[cells, None]
-        columns = self.column_topic[slice(*self.column_indptr[document : document + 2])]
-        values = self.values[slice(*self._value_indptr[document : document + 2])]
+        weights *= sums.fixed[cells, None]
+        columns = sums.column_topic[slice(*sums.column_indptr[document : document + 2])]
+        values = sums.values[slice(*self._value_indptr[document : document + 2])]
         weights[:, columns] += values.reshape(len(weights), len(columns))
         return weights
 
@@ -79,10 +71,10 @@ class SampledCounts:
         return sampled_proportions(
             indptr=self.batch.indptr,
             cell_word=self.batch.cell_word,
-            column_indptr=self.column_indptr,
-            column_topic=self.column_topic,
-            values=self.values,
-            fixed=self.fixed,
+            column_indptr=self.sums.column_indptr,
+            column_topic=self.sums.column_topic,
+            values=self.sums.values,
+            fixed=self.sums.fixed,
             rows=self.topics.rows,
             prior=self.prior,
             n_sweeps=self.n_sweeps,
@@ -95,7 +87,8 @@ def sweep_sparsely(batch, topics, prior, chains, sweeps, workers):
     settings = {"cumulative": topics.cumulative, "lists": topics.lists, "prior": prior, "sweeps": sweeps}
     found = sweep(_sweep, batch, topics, chains, workers, **settings)
     indptr, *sums = zip(*found)
-    return SampledCounts(batch, topics, prior, sweeps.n_sweeps, joined_indptr(indptr), *map(joined, sums))
+    sums = SparseSums(joined_indptr(indptr), *map(joined, sums))
+    return SampledCounts(batch, topics, prior, sweeps.n_sweeps, sums)
 
 
 def _sweep(clump_indptr, **arguments):

@@ -6,7 +6,7 @@ fields, here; a class of states adds no method for it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, partial
 from typing import Any
 
@@ -83,24 +83,30 @@ class State:
         """Raise ValueError if parts of the state do not fit together."""
 
 
-def array(dtype, *axes, optional=False, merge=None) -> Any:
-    """A field that is an array (see ArrayField); an optional one is None unless it is given."""
-    return _field(ArrayField(np.dtype(dtype), axes, optional, merge), optional)
+def array(dtype, *axes, optional=False, merge=None, starts_empty=False) -> Any:
+    """A field that is an array (see ArrayField).
+
+    An optional array is None unless it is given. With starts_empty, an array of one axis is empty then.
+    """
+    declared = ArrayField(np.dtype(dtype), axes, optional, merge)
+    if starts_empty:
+        return field(default_factory=partial(np.empty, 0, dtype), metadata={DECLARED: declared})
+    return _field(declared, None if optional else MISSING)
 
 
-def number() -> Any:
-    """A field that is a finite number."""
-    return _field(ValueField("number"))
+def number(start=MISSING) -> Any:
+    """A field that is a finite number; start: the number before training, if it is always the same."""
+    return _field(ValueField("number"), start)
 
 
-def count() -> Any:
-    """A field that is an integer from 0 on."""
-    return _field(ValueField("count"))
+def count(start=MISSING) -> Any:
+    """A field that is an integer from 0 on; start: as in `number`."""
+    return _field(ValueField("count"), start)
 
 
 def name() -> Any:
-    """A field that is a string or None."""
-    return _field(ValueField("name"))
+    """A field that is a string or None, which it is unless it is given."""
+    return _field(ValueField("name"), None)
 
 
 def size(axis) -> Any:
@@ -110,12 +116,11 @@ def size(axis) -> Any:
 
 def part(kind, optional=False) -> Any:
     """A field that is a state; an optional one is None unless it is given."""
-    return _field(PartField(kind, optional), optional)
+    return _field(PartField(kind, optional), None if optional else MISSING)
 
 
-def _field(declared, optional=False):
-    metadata = {DECLARED: declared}
-    return field(default=None, metadata=metadata) if optional else field(metadata=metadata)
+def _field(declared, start=MISSING):
+    return field(default=start, metadata={DECLARED: declared})
 
 
 def total(edit, array):

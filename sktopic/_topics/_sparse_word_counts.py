@@ -4,17 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sktopic._kernels._groups import LeftOut, SparseRows, SparseTarget, TopicCounts
+from sktopic._kernels._groups import SparseRows, SparseTarget, TopicCounts
 from sktopic._kernels.topics._gathering import BLOCK_SIZE
 from sktopic._kernels.topics._sparse_rows import add_sparse_counts, gather_sparse_rows
 from sktopic._runtime._arrays import row_blocks
 from sktopic._state._fields import State, array, changed, number, size
-from sktopic._topics._topic_rows import (
-    GatheredTopics,
-    TopicProbabilities,
-    check_finite,
-    least_smoothing,
-)
+from sktopic._topics._topic_rows import GatheredTopics, TopicProbabilities, check_finite
 from sktopic._topics._word_counts import N_PARTS, word_cells
 
 # A scale below this is folded into the lists, whose counts are in single precision.
@@ -209,10 +204,6 @@ class SparseTopics:
             components[:, words] = self.rows(words).T
         components /= components.sum(axis=1, keepdims=True)
         return components
-
-    def left_out(self, often, log_norm):
-        smoothing = least_smoothing(often, self.token, self.offset)
-        return LeftOut(often, self.token, smoothing, np.exp(-log_norm))
 
     def gather_rows(self, words, prior, workers):
         """What TopicProbabilities gather: rows with all topics."""

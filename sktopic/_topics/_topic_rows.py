@@ -6,7 +6,7 @@ import numpy as np
 
 from sktopic._kernels._groups import LeftOut, SparseRows
 from sktopic._kernels.topics._gathering import BLOCK_SIZE, gather_geometric, gather_topics
-from sktopic._runtime._arrays import columns_of, real_numbers, row_blocks, rows_of
+from sktopic._runtime._arrays import real_numbers, row_blocks, rows_of
 from sktopic._topics._topic_word_prior import PriorEntries, ScaledEntries
 
 # The part of a document's token that stays in a topic where its own tokens are left out.
@@ -72,9 +72,16 @@ def part_of(left_out, documents):
     return None if left_out is None else left_out._replace(often=left_out.often[documents])
 
 
-def least_smoothing(often, token, offset):
-    """What is left of phi without a document's tokens: never zero, so that draws remain possible."""
-    return np.maximum(offset, LEAST_LEFT * often.max(initial=0.0) * token)
+def left_out_of(topics, often, log_norm):
+    """LeftOut of documents that are in the topics so often; None for topics that are not made of tokens.
+
+    log_norm : of the rows that are gathered
+    """
+    if topics.token is None:
+        return None
+    # Never zero, so that draws remain possible.
+    smoothing = np.maximum(topics.offset, LEAST_LEFT * often.max(initial=0.0) * topics.token)
+    return LeftOut(often, topics.token, smoothing, np.exp(-log_norm))
 
 
 @dataclass
@@ -116,23 +123,6 @@ class TopicProbabilities:
         components /= components.sum(axis=1, keepdims=True)
         return components
 
-    def of_topics(self, topics):
-        """Those of some topics only."""
-        return TopicProbabilities(columns_of(self.store, topics), self.scale[topics], self.offset[topics])
-
-    def topic(self, k):
-        """phi of all words in topic k, ndarray of shape (n_features,)."""
-        return self.store[:, k] * self.scale[k] + self.offset[k]
-
-    def mixture(self, weights):
-        """The sum of topics times their weights, ndarray of shape (n_features,)."""
-        return self.store @ (self.scale * weights) + self.offset @ weights
-
-    def left_out(self, often, log_norm):
-        """LeftOut of documents that are in the topics so often; log_norm : of the rows that are gathered."""
-        smoothing = least_smoothing(often, self.token, self.offset)
-        return LeftOut(often, self.token, smoothing, np.exp(-log_norm))
-
     def gather(self, words, prior, workers, dtype=np.float32):
         """phi of the words scaled to phi @ prior = 1, with the sums that draws need."""
         return _gather(gather_topics, self, words, (prior,), workers, dtype)
@@ -154,9 +144,7 @@ class GeometricTopics:
     norm: np.ndarray
     entries: PriorEntries | None = None
 
-    def left_out(self, often, log_norm):
-        """None: nothing is left out of these means."""
-        return None
+    token = None  # nothing is left out of these means
 
     def gather(self, words, prior, workers, dtype=np.float32):
         """As TopicProbabilities.gather."""

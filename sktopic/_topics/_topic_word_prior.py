@@ -28,8 +28,8 @@ class PriorEntries(State):
     """
 
     indptr: np.ndarray = array(np.int64, None)
-    topics: np.ndarray = array(TOPIC, None)
-    values: np.ndarray = array(np.float64, None)
+    topics: np.ndarray = array(TOPIC, "prior entries")
+    values: np.ndarray = array(np.float64, "prior entries")
     sums: np.ndarray = array(np.float64, 2, "topics")
 
     @classmethod
@@ -55,8 +55,6 @@ class PriorEntries(State):
         sizes, n_entries = np.diff(self.indptr), len(self.values)
         if (
             self.indptr.shape != (n_features + 1,)
-            or self.topics.shape != (n_entries,)
-            or self.values.ndim != 1
             or (self.indptr[0], self.indptr[-1]) != (0, n_entries)
             or sizes.min(initial=0) < 0
         ):
@@ -95,14 +93,9 @@ class PriorEntries(State):
     def taking(self, topics, others):
         """The same, but for some topics, (n_components,) bool, which have those of other PriorEntries."""
         own, taken = ~topics[self.topics], topics[others.topics]
-        word, topic, values = (
-            np.append(array[own], array_of_others[taken])
-            for array, array_of_others in (
-                (self.words, others.words),
-                (self.topics, others.topics),
-                (self.values, others.values),
-            )
-        )
+        word = np.append(self.words[own], others.words[taken])
+        topic = np.append(self.topics[own], others.topics[taken])
+        values = np.append(self.values[own], others.values[taken])
         order = np.lexsort((topic, word))
         indptr = np.append(0, np.cumsum(np.bincount(word, minlength=len(self.indptr) - 1)))
         return PriorEntries._summed(indptr, topic[order], values[order], len(topics))
@@ -215,7 +208,7 @@ def _as_matrix(value, n_components, n_features):
             raise ValueError(
                 f"topic_word_prior is damaged: {error}".replace(": X has ", ": it has ")
             ) from None
-    shape = np.shape(value) if not sp.issparse(value) else value.shape
+    shape = np.shape(value)
     if len(shape) != 2 or shape[0] != n_components or n_features not in (None, shape[1]):
         raise ValueError(
             f"topic_word_prior has shape {shape}; a number, or an array or sparse matrix of shape {wanted}, "
@@ -302,31 +295,6 @@ def check_number_of_topics(n_components, n_trained, when="in training"):
         )
 
 
-def adopted_prior(prior, value, default, n_components, word_counts):
-    """The prior after the parameter topic_word_prior was taken over.
-
-    prior : TopicWordPrior
-    value, default : the parameter, and the number that None stands for
-    n_components : number of topics at the start, which a matrix has
-    word_counts : WordCounts; frozen topics keep the entries that they have
-    """
-    present, n_topics = word_counts.n_features, word_counts.n_topics
-    # A matrix may be that of the start, before words were added and topics edited.
-    n_features = np.shape(value)[1] if is_matrix(value) else present
-    if prior.words_of_start is None or n_features not in prior.words_of_start:
-        n_features = present
-    base, entries = split_topic_word_prior(value, n_components, n_features, default)
-    if entries is not None:
-        entries = entries.wider(present)
-        if prior.topic_of_start is not None:
-            entries = entries.edited(prior.topic_of_start, n_topics, base)
-    if word_counts.frozen is not None:
-        none = PriorEntries.none(present, n_topics)
-        entries = (entries or none).taking(word_counts.frozen[0] > 0.0, prior.entries or none)
-    has_entries = entries is not None and len(entries.values) > 0
-    return replace(prior, base=base, entries=entries if has_entries else None)
-
-
 @dataclass(frozen=True)
 class WordPrior:
     """The prior of topics: a parameter's value, what None stands for, and how it is learned if 'auto'."""
@@ -340,11 +308,31 @@ class WordPrior:
         return isinstance(self.value, str)
 
     def adopted(self, prior, n_components, word_counts, *, goes_on):
-        """As `adopted_prior`; goes_on : whether a number that is learned goes on from what it is."""
+        """The prior after the parameter topic_word_prior was taken over.
+
+        prior : TopicWordPrior
+        n_components : number of topics at the start, which a matrix has
+        word_counts : WordCounts; frozen topics keep the entries that they have
+        goes_on : whether a number that is learned goes on from what it is
+        """
         value, default = self.value, self.default
         if self.is_learned:  # and no matrix any more
             value, default = None, prior.base if goes_on else default
-        return adopted_prior(prior, value, default, n_components, word_counts)
+        present, n_topics = word_counts.n_features, word_counts.n_topics
+        # A matrix may be that of the start, before words were added and topics edited.
+        n_features = np.shape(value)[1] if is_matrix(value) else present
+        if prior.words_of_start is None or n_features not in prior.words_of_start:
+            n_features = present
+        base, entries = split_topic_word_prior(value, n_components, n_features, default)
+        if entries is not None:
+            entries = entries.wider(present)
+            if prior.topic_of_start is not None:
+                entries = entries.edited(prior.topic_of_start, n_topics, base)
+        if word_counts.frozen is not None:
+            none = PriorEntries.none(present, n_topics)
+            entries = (entries or none).taking(word_counts.frozen[0] > 0.0, prior.entries or none)
+        has_entries = entries is not None and len(entries.values) > 0
+        return replace(prior, base=base, entries=entries if has_entries else None)
 
 
 def edited_prior(prior, edit):

@@ -7,7 +7,7 @@ import numpy as np
 
 from sktopic._kernels._groups import CountsTarget, WordCells
 from sktopic._kernels.random._rng import fill_noise
-from sktopic._runtime._arrays import row_blocks, rows_of
+from sktopic._runtime._arrays import row_blocks
 from sktopic._state._fields import State, array, changed, number, size, those_left, total
 
 # Parts the words of a batch are dealt in; fixed, because partial sums are added part by part.
@@ -144,13 +144,10 @@ class WordCounts(State):
         if not len(held):
             yield
             return
-        store, totals = self.store[words][:, held], self.totals[held]
+        rows = words if isinstance(words, slice) else words[:, None]
+        store, totals = self.store[rows, held], self.totals[held]
         yield
-        self.totals[held] = totals
-        if isinstance(words, slice):
-            self.store[words, held] = store
-        else:
-            self.store[words[:, None], held] = store
+        self.store[rows, held], self.totals[held] = store, totals
 
     # The start
 
@@ -183,11 +180,6 @@ class WordCounts(State):
         for each in (self.store, self.totals, *average):
             each[..., moved] = each[..., order[moved]]
 
-    def multiply(self, factor):
-        """Multiply every entry, in the store itself."""
-        self.store[:] *= factor
-        self.totals[:] *= factor
-
     def clear(self, topics, words=slice(None)):
         """Let some topics have nothing; words: those that have anything of them, if they are a slice."""
         self.store[words, topics] = 0.0
@@ -200,14 +192,6 @@ class WordCounts(State):
 
     def decayed(self, factor):
         """The same, every entry multiplied by the factor, in [0, 1]."""
-        if factor == 0.0:
-            if self.averages:
-                self._fold_average()
-            free = self.free
-            for rows in row_blocks(self.store):
-                self.store[rows][:, free] = 0.0
-            self.totals[free] = 0.0
-            return changed(self, scale=1.0)
         scale = float(self.scale * factor)
         if scale < (SMALLEST_SCALE_AVERAGING if self.averages else SMALLEST_SCALE):
             return self.folded(scale)
@@ -234,21 +218,6 @@ class WordCounts(State):
         if self.averages:
             large = self.totals > SMALLEST_AVERAGED
             self.average_weight[:] += np.divide(1.0, self.totals, out=np.zeros_like(self.totals), where=large)
-
-    def undo(self, words, kept):
-        """Function that restores the present arrays after an update; None if the update changes all rows.
-
-        words : those of the batch; kept : what every entry is multiplied by
-        """
-        if self.averages or not self.scale * kept >= SMALLEST_SCALE:
-            return None
-        rows, totals = rows_of(self.store, words), self.totals.copy()
-
-        def undo():
-            self.store[words] = rows
-            self.totals[:] = totals
-
-        return undo
 
     def folded(self, scale=None):
         """The same with a scale of one; scale : what entries are multiplied by, if not by their own."""

@@ -34,12 +34,12 @@ class MinibatchState(State):
     """
 
     words: WordCounts = part(WordCounts)
-    total_samples: float = number()
-    corpus_size: float = number()
-    n_samples_seen: float = number()
-    n_passes: int = count()
-    n_updates: int = count()
-    n_topic_updates: int = count()
+    total_samples: float = number(0.0)
+    corpus_size: float = number(0)
+    n_samples_seen: float = number(0)
+    n_passes: int = count(0)
+    n_updates: int = count(0)
+    n_topic_updates: int = count(0)
     seed: int = count()
     validation_scores: np.ndarray | None = array(np.float64, None, optional=True)
 
@@ -55,21 +55,6 @@ def random_words(n_features, n_topics, seed, components=None, *, average=False):
     if components is not None:
         words.start_from(components)
     return words
-
-
-def state_at_start(kind: type[MinibatchState], words, seed, **own):
-    """The state of a class before the first update; own : its own fields."""
-    return kind(
-        words=words,
-        total_samples=0.0,
-        corpus_size=0,
-        n_samples_seen=0,
-        n_passes=0,
-        n_updates=0,
-        n_topic_updates=0,
-        seed=seed,
-        **own,
-    )
 
 
 def counted(state, update, n_documents, n_new=0):

@@ -12,10 +12,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from sktopic._documents._matrices import GROUP_SIZE
-from sktopic._inference import DenseCounts, ExpectedCounts
+from sktopic._inference._dense import DenseCounts
+from sktopic._inference._protocol import ExpectedCounts
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import changed, duplicate
+from sktopic._topics._topic_rows import left_out_of
 from sktopic._training._minibatch_state import MinibatchState, counted
 from sktopic._training._monitor import FitMonitor, FitTasks
 from sktopic._training._statistics_updates import BatchCounts
@@ -70,9 +72,6 @@ class MinibatchMethod(Protocol):
 
     def kept(self, state: Any, update: Update) -> float:
         """What the update multiplies earlier statistics by."""
-
-    def undo(self, state: Any, counts: BatchCounts, update: Update) -> Callable[[], None] | None:
-        """Return a function that restores the statistics after a long update; None: it changes a copy."""
 
 
 class LaneMethod(MinibatchMethod, Protocol):
@@ -241,11 +240,10 @@ def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0) -> BatchC
     training.check_undisturbed()
     state = training.state
     counts = counts_of_batch(method, state, reader, rows, update, workers)
-    # Ctrl-C waits for the update; or, where that may take long, stops it, and leaves no trace.
+    # Ctrl-C waits for a short update. It stops a long one, which therefore changes a copy.
     short = method.work(state, counts, update) < LONG_WORK
-    undo = None if short else method.undo(state, counts, update)
-    with training.changing(), training.complete_or_undone(waits=short, undo=undo):
-        if not short and undo is None:
+    with training.changing(), training.complete_or_undone(waits=short):
+        if not short:
             state = changed(state, words=duplicate(state.words))
         state = method.absorb(state, counts, update, workers)
         training.state = counted(state, update, counts.n_documents, n_new)
@@ -286,7 +284,7 @@ def gathered_topics(topics, batch, prior, state, update, workers):
         # Passes come in random orders. So every document, of this batch too, is in the part of the
         # statistics that earlier passes have left, as often as the share says.
         often = update.earlier_share * update.total_samples / state.corpus_size * batch.weights_up_to_one()
-        gathered.left_out = topics.left_out(often, gathered.log_norm)
+        gathered.left_out = left_out_of(topics, often, gathered.log_norm)
     return gathered
 
 

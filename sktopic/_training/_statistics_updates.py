@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sktopic._inference import ExpectedCounts
+from sktopic._inference._protocol import ExpectedCounts
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._word_counts import WordCounts
 

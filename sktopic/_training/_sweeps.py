@@ -15,7 +15,7 @@ ASSIGNMENT_KEY = 0x61737369676E
 SWEEP_KEY = 0x7377656570
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Chain(State):
     """Where a Markov chain over the topics of tokens is.
 
@@ -28,15 +28,10 @@ class Chain(State):
     """
 
     seed: int = count()
-    n_sweeps: int = count()
-    n_iter: int = count()
-    n_samples_seen: int = count()
-    log_likelihood: np.ndarray = array(np.float64, None)
-
-    @classmethod
-    def begun(cls, seed):
-        """One that has seen no documents."""
-        return cls(seed=seed, n_sweeps=0, n_iter=0, n_samples_seen=0, log_likelihood=np.empty(0))
+    n_sweeps: int = count(0)
+    n_iter: int = count(0)
+    n_samples_seen: int = count(0)
+    log_likelihood: np.ndarray = array(np.float64, None, starts_empty=True)
 
     def entered(self, n_documents):
         """The same with the documents of a call, whose evaluations begin anew."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sktopic._estimators._constraints import ANY_NUMBER, PRIOR, SHARED
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._sampler_estimator import SamplerEstimator
-from sktopic._inference import GibbsInference
+from sktopic._inference._gibbs import GibbsInference
 from sktopic._runtime._compat import Interval, StrOptions
 from sktopic._typing import FloatArray, IntArray
 from sktopic.hdp._collapsed_method import CollapsedHDP, CollapsedHDPState

@@ -45,7 +45,7 @@ def _ids_left(edit, ids):
     return edit.left(ids, gone=-1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CollapsedHDPState(State):
     """Tokens and tables of topics, one column per topic. Some columns may be free.
 
@@ -66,14 +66,14 @@ class CollapsedHDPState(State):
     words: WordCounts = part(WordCounts)
     tables: np.ndarray = array(np.float64, "topics", merge=total)
     ids: np.ndarray = array(np.int64, "topics", merge=_ids_left)
-    next_id: int = count()
+    next_id: int = count(0)
     lengths: np.ndarray = array(np.int64, 2, None)
-    dropped_tables: float = number()
+    dropped_tables: float = number(0.0)
     topic_concentration: float = number()
     doc_concentration: float = number()
-    topic_word_prior: float = number()
+    topic_word_prior: float = number(1.0)
     chain: Chain = part(Chain)
-    n_components_trace: np.ndarray = array(np.int64, None)
+    n_components_trace: np.ndarray = array(np.int64, None, starts_empty=True)
 
     @property
     def columns(self):
@@ -207,14 +207,10 @@ class CollapsedHDP:
                 words=WordCounts.empty(n_features, size),
                 tables=np.zeros(size),
                 ids=np.full(size, -1, dtype=np.int64),
-                next_id=0,
                 lengths=np.zeros((2, 0), dtype=np.int64),
-                dropped_tables=0.0,
                 topic_concentration=topic_shape / topic_rate,
                 doc_concentration=doc_shape / doc_rate,
-                topic_word_prior=1.0,
-                chain=Chain.begun(seed),
-                n_components_trace=np.empty(0, dtype=np.int64),
+                chain=Chain(seed=seed),
             )
         )
 

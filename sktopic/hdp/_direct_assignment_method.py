@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sktopic._inference import InferenceStep
+from sktopic._inference._protocol import InferenceStep
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._state._fields import changed
 from sktopic._topics._word_count_views import posterior_bound
@@ -20,7 +20,7 @@ from sktopic.hdp._direct_assignment_state import (
     weights_bound,
 )
 from sktopic.hdp._document_inference import DocumentInference
-from sktopic.hdp._hdp_state import MOVE, words_in_use
+from sktopic.hdp._hdp_state import words_in_use
 from sktopic.hdp._memoized._summaries import after_edit, checked, stored
 from sktopic.hdp._minibatch_method import HDPMethod, of_corpus
 from sktopic.hdp._shared_parameters import WEIGHT_ITERATIONS, fit_weights, moved
@@ -75,7 +75,6 @@ class DirectAssignment(HDPMethod):
             weights=np.full(n, (1.0 - SMALLEST_WEIGHT) / n),
             births=np.zeros(n, dtype=np.int64),
             trials=np.zeros(n, dtype=TRIALS),
-            move_history=np.empty(0, dtype=MOVE),
             summaries=stored([], n) if memoized else None,
             training_history=np.empty(0, dtype=PASS) if memoized else None,
         )

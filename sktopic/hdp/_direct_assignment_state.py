@@ -54,7 +54,7 @@ class DirectAssignmentState(HDPState):
     weights: np.ndarray = array(np.float64, "topics", merge=total)
     births: np.ndarray = array(np.int64, "topics", merge=those_left)
     trials: np.ndarray = array(TRIALS, "topics", merge=those_left)
-    move_history: np.ndarray = array(MOVE, None)
+    move_history: np.ndarray = array(MOVE, None, starts_empty=True)
     summaries: StoredSummaries | None = part(StoredSummaries, optional=True)
     training_history: np.ndarray | None = array(PASS, None, optional=True)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sktopic._inference import VariationalStep
+from sktopic._inference._variational import VariationalStep
 from sktopic._runtime._arrays import columns_of
 from sktopic._topics._word_count_views import geometric, probabilities
 

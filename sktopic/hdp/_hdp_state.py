@@ -53,9 +53,9 @@ class HDPState(MinibatchState):
         Dirichlet parameters of proportions for these.
     """
 
-    topic_concentration: float = number()
-    doc_concentration: float = number()
-    topic_word_prior: float = number()
+    topic_concentration: float = number(1.0)
+    doc_concentration: float = number(1.0)
+    topic_word_prior: float = number(1.0)
     ids: np.ndarray = array(np.int64, "topics", merge=_ids_left)
     next_id: int = count()
     in_use: np.ndarray = array(np.int64, "components")

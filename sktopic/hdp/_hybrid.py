@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._fitted_attributes import fitted
-from sktopic._inference import GibbsInference, GibbsStep
+from sktopic._inference._gibbs import GibbsInference, GibbsStep
 from sktopic._runtime._compat import StrOptions
 from sktopic._topics._prior import default_topic_word_prior
 from sktopic._training._minibatches import fit_minibatches

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sktopic._inference import InferenceStep, TrainingStep
+from sktopic._inference._protocol import InferenceStep, TrainingStep
 from sktopic._state._fields import array, changed, edited, part
 from sktopic._topics._prior import PRIOR_INERTIA, SMALLEST, default_prior
 from sktopic._topics._word_count_edits import divided_topics

@@ -11,7 +11,7 @@ from sktopic._state._fields import changed, edited, grown
 from sktopic._topics._topic_word_prior import check_number_of_topics
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics
 from sktopic._topics._word_count_views import probabilities
-from sktopic._training._minibatch_state import random_words, state_at_start
+from sktopic._training._minibatch_state import random_words
 from sktopic._training._minibatches import work_of_clearing
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import step_size
@@ -44,9 +44,6 @@ class HDPUpdates(ABC):
             state = self.learned(state, counts, update, workers)
             state = changed(state, n_topic_updates=state.n_topic_updates + update.n_updates)
         return self.reported(state)
-
-    def undo(self, state, counts, update):
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,16 +82,13 @@ class HDPMethod(HDPUpdates):
         if "words" not in own:
             own["words"] = random_words(n_features, n, seed, self.components)
         shared = {
-            "topic_concentration": 1.0,
-            "doc_concentration": 1.0,
-            "topic_word_prior": 1.0,
             "ids": np.arange(n),
             "next_id": n,
             "in_use": np.arange(n),
             "topic_weights": np.ones(n),
             "doc_topic_prior": np.ones(n),
         }
-        return self.reported(self.adopted(state_at_start(kind, seed=seed, **{**shared, **own})))
+        return self.reported(self.adopted(kind(seed=seed, **{**shared, **own})))
 
     def adopted(self, state):
         """Return the state with parameters that have changed since the last call."""

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._inference import GibbsInference, GibbsStep
+from sktopic._inference._gibbs import GibbsInference, GibbsStep
 from sktopic._runtime._compat import Interval
 from sktopic.hdp._estimator import MinibatchHDPEstimator
 from sktopic.hdp._online_em_method import MOST_BIRTHS, GrowingOnlineEM, GrowingState

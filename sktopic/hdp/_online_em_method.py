@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import digamma
 
 from sktopic._documents._sample_weight import weighted_sum
-from sktopic._inference import GibbsInference, GibbsStep
+from sktopic._inference._gibbs import GibbsInference, GibbsStep
 from sktopic._kernels.random._rng import combine_keys, uniforms
 from sktopic._kernels.topics._dirichlet import fit_dirichlet
 from sktopic._state._fields import State, array, changed, part
@@ -207,12 +207,6 @@ class GrowingOnlineEM(HDPMethod):
         drawn = counts.expected.drawn_topics().max(initial=-1)
         copies = drawn >= state.n_born or len(counts.expected.prior) > state.words.n_topics  # births
         return super().work(state, counts, update) + (2 * state.words.size if copies else 0)
-
-    def undo(self, state, counts, update):
-        # Births copy the statistics. Before that, only rows of the batch's words change.
-        if state.n_topic_updates == 0:  # the first update also sets the scale
-            return None
-        return state.words.undo(counts.words, self.kept(state, update))
 
 
 def with_spare(state, n_spare):

@@ -12,7 +12,8 @@ from typing import ClassVar
 import numpy as np
 
 from sktopic._documents._matrices import DocumentBatch
-from sktopic._inference import GibbsStep, WithPriorStatistics
+from sktopic._inference._gibbs import GibbsStep
+from sktopic._inference._protocol import WithPriorStatistics
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._state._fields import changed
 from sktopic.hdp._hdp_state import MOVE, columns_in_use, noted_moves

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import betaln, digamma
 
 from sktopic._documents._matrices import DocumentBatch
-from sktopic._inference import CellwiseStep, joined_results
+from sktopic._inference._pieces import joined_results
+from sktopic._inference._protocol import CellwiseStep
 from sktopic._kernels.hdp._variational import (
     add_atom_counts,
     gather_log_topics,

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sktopic._inference import SampledCounts, document_pieces, joined, joined_indptr
-from sktopic._kernels._groups import AliasTables
+from sktopic._inference._pieces import document_pieces, joined
+from sktopic._inference._sparse_gibbs import SampledCounts, joined_indptr
+from sktopic._kernels._groups import AliasTables, SparseSums
 from sktopic._kernels.hdp._table_indicators import sweep_tables
 from sktopic._kernels.random._alias import build_alias_tables
 from sktopic._topics._prior import PriorStatistics
@@ -55,8 +56,8 @@ class TableStep:
         ]
         indptr, column_topic, values, tables = zip(*workers.map(_sweep, pieces))
         fixed, log_theta = np.zeros(len(batch.cell_word)), np.empty(0)  # unused by draws
-        counts = joined_indptr(indptr), joined(column_topic), joined(values), fixed, log_theta
-        return TableCounts(batch, topics, prior, self.sweeps, *counts, np.sum(tables, axis=0))
+        sums = SparseSums(joined_indptr(indptr), joined(column_topic), joined(values), fixed, log_theta)
+        return TableCounts(batch, topics, prior, self.sweeps, sums, np.sum(tables, axis=0))
 
     def alias_tables(self, batch, topics, prior, workers):
         """Return AliasTables of the words that are drawn often enough to pay for one."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from sktopic._estimators._constraints import PRIOR
 from sktopic._estimators._unweighted_training import NoRequest, fit, partial_fit
-from sktopic._inference import GibbsInference
+from sktopic._inference._gibbs import GibbsInference
 from sktopic.hdp._estimator import MinibatchHDPEstimator, topic_word_posterior
 from sktopic.hdp._truncation_free_method import StickState, TruncationFree
 

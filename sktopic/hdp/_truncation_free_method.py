@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sktopic._inference import DenseCounts, GibbsInference
+from sktopic._inference._dense import DenseCounts
+from sktopic._inference._gibbs import GibbsInference
 from sktopic._inference._token_counts import add_tokens
 from sktopic._kernels._groups import RootTopics
 from sktopic._kernels.hdp._gibbs import draw_tables

@@ -6,7 +6,9 @@ sampling", Journal of Machine Learning Research 18(126), 2017.
 
 import numpy as np
 
-from sktopic._inference import DenseCounts, GibbsStep, VariationalStep
+from sktopic._inference._dense import DenseCounts
+from sktopic._inference._gibbs import GibbsStep
+from sktopic._inference._variational import VariationalStep
 from sktopic._kernels.random._rng import combine_each
 from sktopic._state._fields import duplicate
 from sktopic._topics._word_count_edits import of_words

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sktopic._estimators._constraints import ANY_NUMBER, AT_LEAST_ONE, MATRIX, PRIOR, SHARED
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._sampler_estimator import SamplerEstimator
-from sktopic._inference import GibbsInference
+from sktopic._inference._gibbs import GibbsInference
 from sktopic._runtime._compat import StrOptions
 from sktopic._topics._prior import DocPrior, check_prior, default_topic_word_prior
 from sktopic._topics._topic_word_prior import WordPrior, check_topic_word_prior

@@ -42,7 +42,7 @@ from sktopic._topics._word_counts import WordCounts
 from sktopic._training._sweeps import ASSIGNMENT_KEY, Chain, Schedule
 from sktopic._training._swept_counts import CountsBefore, initial_topics
 from sktopic.lda._shards import Shard, topic_prior_of
-from sktopic.lda._topic_exchange import evidence_gains, exchange, sampled_order
+from sktopic.lda._topic_exchange import can_exchange, evidence_gains, sampled_order
 
 # Iterations of Minka's fixed point per update of a prior. Each update continues from the last.
 PRIOR_ITERATIONS = 5
@@ -181,7 +181,7 @@ class CollapsedLDA:
                 prior=TopicWordPrior(base=self.word_prior.default),
                 doc_topic_prior=np.array(check_prior(self.doc_prior.value, self.n_components)),
                 gains=np.zeros(self.n_components + 1),
-                chain=Chain.begun(seed),
+                chain=Chain(seed=seed),
             )
         )
 
@@ -317,22 +317,14 @@ class CollapsedLDA:
 
     def exchanged(self, state, call, key):
         """Return the state after Metropolis-Hastings steps that exchange topics with their priors."""
-
-        def order_of(base, entries):
-            places, gains = evidence_gains(state.words, 1.0, base, entries, equal_sizes=False)
-            return sampled_order(places, gains, uniforms(key, gains.size).reshape(gains.shape))
-
-        if self.topics_are_named:
+        prior, n_sweeps, learns = state.prior, state.chain.n_sweeps, self.doc_prior.is_learned
+        if self.topics_are_named or not can_exchange(state, prior, n_sweeps, proportions_move=learns):
             return state
-        order = exchange(
-            state,
-            state.prior,
-            state.chain.n_sweeps,
-            proportions_move=self.doc_prior.is_learned,
-            order_of=order_of,
-        )
-        if order is None:
+        places, gains = evidence_gains(state.words, 1.0, prior, equal_sizes=False)
+        order = sampled_order(places, gains, uniforms(key, gains.size).reshape(gains.shape))
+        if np.array_equal(order, np.arange(len(order))):
             return state
+        state.words.rearrange(order)
         place = np.argsort(order).astype(np.int32)
         for shard in call.shards:
             shard.z[:] = place[shard.z]

@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import FIXED_DOC_TOPIC_PRIOR, NON_NEGATIVE, SHARED
 from sktopic._estimators._fitted_attributes import fitted
-from sktopic._inference import CellwiseStep, WeightedCounts, joined_results
+from sktopic._inference._factored import WeightedCounts
+from sktopic._inference._pieces import joined_results
+from sktopic._inference._protocol import CellwiseStep
 from sktopic._kernels.lda._cvb0 import collapse_documents
 from sktopic._runtime._compat import Interval
 from sktopic._training._statistics_updates import TokenAverage

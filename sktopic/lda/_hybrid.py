@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import MATRIX, PRIOR, SHARED
-from sktopic._inference import GibbsInference, GibbsStep
+from sktopic._inference._gibbs import GibbsInference, GibbsStep
 from sktopic._topics._topic_word_prior import WordPrior
 from sktopic._topics._word_count_views import geometric
 from sktopic._training._statistics_updates import DocumentAverage

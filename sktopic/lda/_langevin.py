@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import POSITIVE, PRIOR, SHARED
-from sktopic._inference import DenseCounts, GibbsInference, GibbsStep
+from sktopic._inference._dense import DenseCounts
+from sktopic._inference._gibbs import GibbsInference, GibbsStep
 from sktopic._kernels._groups import ScaledCounts
 from sktopic._kernels.lda._langevin import langevin_step
 from sktopic._kernels.random._rng import combine_keys
@@ -91,8 +92,7 @@ class LangevinRule:
         return LangevinUpdate(self.learning_rate, state.word_prior.base, state.total_samples, key)
 
     def started(self, words, topic_word_prior):
-        words.multiply(topic_word_prior)  # the chain starts around the mean of its prior
-        return words
+        return words.folded(topic_word_prior)  # the chain starts around the mean of its prior
 
     def grown(self, words, n_words, topic_word_prior):
         words.store[-n_words:] = topic_word_prior  # their mean under the prior

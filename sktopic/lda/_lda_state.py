@@ -33,10 +33,10 @@ class LDAState(MinibatchState):
     doc_topic_prior: np.ndarray = array(np.float64, "topics")
     word_prior: TopicWordPrior = part(TopicWordPrior)
     prior_rule: str | None = name()
-    prior_averages: np.ndarray = array(np.float64, None)
-    n_prior_updates: int = count()
-    n_tokens_seen: float = number()
-    n_lengths_seen: float = number()
+    prior_averages: np.ndarray = array(np.float64, None, starts_empty=True)
+    n_prior_updates: int = count(0)
+    n_tokens_seen: float = number(0.0)
+    n_lengths_seen: float = number(0.0)
 
     def check(self):
         """Raise ValueError if parts do not fit together."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sktopic._inference import InferenceStep, TrainingStep
+from sktopic._inference._protocol import InferenceStep, TrainingStep
 from sktopic._state._fields import changed, grown
 from sktopic._topics._prior import PRIOR_INERTIA, DocPrior, check_prior, learned_topic_word_prior
 from sktopic._topics._sparse_word_counts import SparseWordCounts
@@ -27,12 +27,12 @@ from sktopic._topics._word_count_views import (
     probabilities,
 )
 from sktopic._topics._word_counts import LEANING
-from sktopic._training._minibatch_state import random_words, state_at_start
+from sktopic._training._minibatch_state import random_words
 from sktopic._training._minibatches import gathered_topics, work_of_clearing
 from sktopic._training._step_size import step_size
 from sktopic.lda._boosting import boosted_counts
 from sktopic.lda._lda_state import LDAState, ListedLDAState
-from sktopic.lda._topic_exchange import best_order, evidence_gains, exchange
+from sktopic.lda._topic_exchange import best_order, can_exchange, evidence_gains
 
 # Cost of learning the prior of topics, in passes over all entries.
 WORD_PRIOR_PASSES = 8
@@ -107,17 +107,11 @@ class MinibatchLDA:
         else:
             kind = ListedLDAState
             words = SparseWordCounts.even(n_features, self.n_components, self.topics_per_word)
-        state = state_at_start(
-            kind,
-            words,
-            seed,
+        state = kind(
+            words=words,
+            seed=seed,
             doc_topic_prior=np.array(check_prior(self.doc_prior.value, self.n_components)),
             word_prior=TopicWordPrior(base=self.word_prior.default),
-            prior_rule=None,
-            prior_averages=np.empty(0),
-            n_prior_updates=0,
-            n_tokens_seen=0.0,
-            n_lengths_seen=0.0,
         )
         state = self.adopted(state)
         prior = state.word_prior
@@ -260,22 +254,11 @@ class MinibatchLDA:
 
     def _exchanged(self, state):
         """Return the state after exchanges of topics that then fit their priors better."""
-
-        def order_of(base, entries):
-            gains = evidence_gains(state.words, self.unit(state), base, entries, equal_sizes=True)
-            return best_order(*gains)
-
-        if self.keeps_places:
+        prior, n_updates, learns = state.word_prior, state.n_topic_updates, self.doc_prior.is_learned
+        if self.keeps_places or not can_exchange(state, prior, n_updates, proportions_move=learns):
             return state
-        order = exchange(
-            state,
-            state.word_prior,
-            state.n_topic_updates,
-            proportions_move=self.doc_prior.is_learned,
-            order_of=order_of,
-        )
-        if order is None:
-            return state
+        order = best_order(*evidence_gains(state.words, self.unit(state), prior, equal_sizes=True))
+        state.words.rearrange(order)
         averages = state.prior_averages
         if state.prior_rule is not None:  # one per topic, and with the Gamma prior one of all at the end
             averages = np.append(averages[order], averages[len(order) :])
@@ -292,9 +275,6 @@ class MinibatchLDA:
         rule, rho = self.rule.of(state), self.step_size(state, update)
         passes = self.rule.n_passes + (WORD_PRIOR_PASSES if self.learns_word_prior else 0)
         return counts.expected.work() + passes * state.words.size + work_of_clearing(rule, rho, state, counts)
-
-    def undo(self, state, counts, update):
-        return None
 
     # Edits
 

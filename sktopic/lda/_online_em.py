@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import AT_LEAST_ONE, MATRIX, PRIOR, SHARED, ZERO
-from sktopic._inference import GibbsInference, GibbsStep, VariationalStep
+from sktopic._inference._gibbs import GibbsInference, GibbsStep
+from sktopic._inference._variational import VariationalStep
 from sktopic._runtime._compat import StrOptions
 from sktopic._topics._prior import DocPrior
 from sktopic._topics._topic_word_prior import is_matrix

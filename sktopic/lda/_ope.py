@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import FIXED_DOC_TOPIC_PRIOR, SHARED
-from sktopic._inference import CellwiseStep, WeightedCounts, joined_results
+from sktopic._inference._factored import WeightedCounts
+from sktopic._inference._pieces import joined_results
+from sktopic._inference._protocol import CellwiseStep
 from sktopic._kernels.lda._ope import draw_choices, maximise_documents
 from sktopic._runtime._compat import Interval
 from sktopic._training._statistics_updates import DocumentAverage

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import PRIOR, SHARED, ZERO
-from sktopic._inference import VariationalStep
+from sktopic._inference._variational import VariationalStep
 from sktopic._topics._prior import DocPrior
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import StepSize

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import SHARED
-from sktopic._inference import GibbsInference, GibbsStep
+from sktopic._inference._gibbs import GibbsInference, GibbsStep
 from sktopic._runtime._compat import Interval
 from sktopic._training._statistics_updates import RunningSum
 from sktopic._training._step_size import mean_of_all

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sktopic._estimators._bounds import elbo
 from sktopic._estimators._constraints import MATRIX, PRIOR, SHARED
-from sktopic._inference import VariationalStep
+from sktopic._inference._variational import VariationalStep
 from sktopic._runtime._compat import StrOptions
 from sktopic._topics._prior import DocPrior
 from sktopic._topics._word_count_views import geometric

@@ -16,8 +16,8 @@ PAIRS_PER_UPDATE = 5000
 SMALLEST = 1e-200
 
 
-def exchange(state, prior, n_updates, *, proportions_move, order_of):
-    """Exchange topics in the word counts of a state. Return their new order, or None if none move.
+def can_exchange(state, prior, n_updates, *, proportions_move):
+    """Return whether topics in the word counts of a state may be exchanged now.
 
     No topic moves if places differ in more than the prior of topics. None moves once users have edited or
     frozen topics, because users refer to topics by number. If exchanges are expensive, only some updates
@@ -26,24 +26,17 @@ def exchange(state, prior, n_updates, *, proportions_move, order_of):
     prior : TopicWordPrior
     n_updates : number of updates or sweeps so far
     proportions_move : whether doc_topic_prior is learned and moves with the topics
-    order_of : function of the base and the entries of the prior that returns a fitting order
     """
     words, entries = state.words, prior.entries
     if entries is None or prior.topic_of_start is not None or words.frozen is not None:
-        return None
+        return False
     if not proportions_move and np.any(state.doc_topic_prior != state.doc_topic_prior[0]):
-        return None
-    if n_updates % (1 + len(entries.values) * words.n_topics // PAIRS_PER_UPDATE) != 0:
-        return None
-    order = order_of(prior.base, entries)
-    if np.array_equal(order, np.arange(len(order))):
-        return None
-    words.rearrange(order)
-    return order
+        return False
+    return n_updates % (1 + len(entries.values) * words.n_topics // PAIRS_PER_UPDATE) == 0
 
 
-def evidence_gains(statistics, weight, topic_word_prior, entries, equal_sizes):
-    """Return how well the prior of each place explains the counts of each topic.
+def evidence_gains(statistics, weight, prior, equal_sizes):
+    """Return how well the TopicWordPrior of each place explains the counts of each topic.
 
     With equal_sizes, counts are scaled so that all topics have the same number of tokens. Otherwise a prior
     with many pseudo-counts would fit small topics best, whatever their words are.
@@ -52,9 +45,9 @@ def evidence_gains(statistics, weight, topic_word_prior, entries, equal_sizes):
     -------
     places : (n_places,) topics whose priors have entries
     gains : (n_places, n_components) log probability of the counts of each topic under the Dirichlet prior of
-        each place, minus the log probability under topic_word_prior alone
+        each place, minus the log probability under the base of the prior alone
     """
-    n_features = statistics.n_features
+    n_features, base, entries = statistics.n_features, prior.base, prior.entries
     places, row = np.unique(entries.topics, return_inverse=True)
     counts = expected_counts_of(statistics, entries.words, slice(None), weight)
     tokens = expected_tokens(statistics, weight)
@@ -63,9 +56,9 @@ def evidence_gains(statistics, weight, topic_word_prior, entries, equal_sizes):
         tokens[:] = tokens.mean()
     gains = np.zeros((len(places), len(tokens)))
     own = _log_rising(counts, entries.values[:, None])
-    np.add.at(gains, row, own - _log_rising(counts, topic_word_prior))
-    sums = entries.totals(n_features, topic_word_prior)[places, None]
-    gains += _log_rising(tokens, n_features * topic_word_prior) - _log_rising(tokens, sums)
+    np.add.at(gains, row, own - _log_rising(counts, base))
+    sums = entries.totals(n_features, base)[places, None]
+    gains += _log_rising(tokens, n_features * base) - _log_rising(tokens, sums)
     return places, gains
 
 

@@ -14,7 +14,6 @@ from sklearn.utils import check_random_state
 from sktopic._documents._matrices import document_groups
 from sktopic._estimators._constraints import ANY_SWEEPS, SOME_SWEEPS
 from sktopic._estimators._plug_in import after_pipeline, check_documents, column_names, plug_in_model
-from sktopic._inference import FixedTopics, GibbsInference, document_pieces, infer_proportions
 from sktopic._inference._completion import (
     HIDDEN_FRACTION,
     HIDING_KEY,
@@ -22,6 +21,9 @@ from sktopic._inference._completion import (
     hidden_log_likelihood,
     log_word_shares,
 )
+from sktopic._inference._gibbs import GibbsInference
+from sktopic._inference._pieces import document_pieces
+from sktopic._inference._prediction import FixedTopics, infer_proportions
 from sktopic._kernels.inference._left_to_right import left_to_right as left_to_right_kernel
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._compat import Interval, StrOptions, validate_params

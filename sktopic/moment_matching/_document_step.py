@@ -7,7 +7,8 @@ from itertools import repeat
 import numpy as np
 
 from sktopic._documents._matrices import DocumentBatch
-from sktopic._inference import CellwiseStep, joined_results
+from sktopic._inference._pieces import joined_results
+from sktopic._inference._protocol import CellwiseStep
 from sktopic._kernels.moments._matching import FIXED, TRIANGULAR, infer_documents, list_tokens
 from sktopic._topics._topic_rows import GatheredTopics
 from sktopic.moment_matching._tokens import NO_KEYS

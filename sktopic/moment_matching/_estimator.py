@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Self
 
 from sktopic._estimators._concurrency import fits, trains
@@ -15,7 +14,7 @@ from sktopic._training._monitor import FitTasks
 from sktopic._typing import DocumentsLike, FloatArray
 from sktopic.moment_matching._method import MATCHES
 from sktopic.moment_matching._state import FilterState
-from sktopic.moment_matching._trainer import filter_stream, stream_of
+from sktopic.moment_matching._trainer import documents_to_filter, filter_stream, n_updates
 
 
 class FilterEstimator(CallbackSupportMixin, TopicModel):
@@ -70,8 +69,8 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
         """
         self._check_settings()
         method = self._method()
-        stream = self._stream(X, method, self._begin_anew)
-        filter_stream(self, method, stream, FitTasks(self, X, y, 1, stream.n_updates()))
+        documents = self._begin_anew(X, lambda documents: documents_to_filter(documents, method))
+        filter_stream(self, method, documents, FitTasks(self, X, y, 1, n_updates(documents, method)))
         self._warn_at_limit()
         return self
 
@@ -102,20 +101,9 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
         """
         self._check_settings()
         method = self._method()
-        stream = self._stream(X, method, self._begin_or_continue)
-        filter_stream(self, method, stream, FitTasks(self, X, y, 1, 1, reporting=False))
+        documents = self._begin_or_continue(X, lambda documents: documents_to_filter(documents, method))
+        filter_stream(self, method, documents, FitTasks(self, X, y, 1, 1, reporting=False))
         return self
-
-    def _stream(self, X, method, begin):
-        """Set the state before the first token by begin(X, select), and return the Stream of X."""
-        streams = []
-
-        def select(documents):
-            streams.append(stream_of(documents, method))  # may raise
-            return streams[0].documents
-
-        documents = begin(X, select)
-        return replace(streams[0], documents=documents)
 
     def _warn_at_limit(self):
         """Warn if the inferred number of topics is the largest that n_components allows."""

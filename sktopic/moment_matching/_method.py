@@ -63,9 +63,6 @@ class FilterMethod:
             doc_topic_prior=np.array(check_prior(self.doc_topic_prior, topics.n_topics)),
             topic_word_prior=self.word_prior(topics.n_features),
             moments=moments_at_start(np.empty(0)),
-            log_marginal_likelihood=0.0,
-            n_tokens_seen=0.0,
-            n_documents=0,
             seed=seed,
             **parts,
         )
@@ -73,10 +70,9 @@ class FilterMethod:
 
     def _first_topics(self, n_features, seed, noise):
         shape = n_features, int(self.n_components)
-        store = uniforms(combine_keys(seed, TOPICS_KEY), math.prod(shape)) if noise else np.empty(shape)
-        store = store.reshape(shape)
+        store = uniforms(combine_keys(seed, TOPICS_KEY), math.prod(shape)).reshape(shape)
         for rows in row_blocks(store):
-            store[rows] = 1.0 + noise * (2.0 * store[rows] - 1.0) if noise else 1.0
+            store[rows] = 1.0 + noise * (2.0 * store[rows] - 1.0)
         masses = store.sum(axis=0)
         for rows in row_blocks(store):
             store[rows] /= masses

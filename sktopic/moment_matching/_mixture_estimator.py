@@ -8,8 +8,8 @@ from numbers import Real
 from sktopic._documents._sources import joined
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._fitted_inference import TRANSFORM_KEY
-from sktopic._inference import FixedTopics, infer_proportions
 from sktopic._inference._completion import mean_log_predictive
+from sktopic._inference._prediction import FixedTopics, infer_proportions
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._compat import Interval, StrOptions
 from sktopic._runtime._progress import NOT_SHOWN

@@ -36,15 +36,7 @@ class MixtureMethod(FilterMethod):
         gamma, lag = as_gamma(self._log_prior(self.n_components, n_features))
         # The number of topics separates topics, except those up to the smallest possible number.
         topics = self._first_topics(n_features, seed, 0.0 if gamma[0] > 0.0 else NOISE)
-        numbers = NumberPosterior(
-            gamma=gamma,
-            lag=lag,
-            prior=probabilities(gamma, lag),
-            n_tokens=0,
-            next_note=1,
-            tokens_trace=np.empty(0),
-            topics_trace=np.empty(0, dtype=np.int64),
-        )
+        numbers = NumberPosterior(gamma=gamma, lag=lag, prior=probabilities(gamma, lag))
         return self._first_state(MixtureState, topics, seed, numbers=numbers)
 
     def _log_prior(self, n_topics, n_features):

@@ -26,7 +26,7 @@ def document_moments(alpha):
 def moments_at_start(prior):
     """Return the PriorMoments of this prior before any document; () if the prior is not learned."""
     averages = document_moments(prior[None])[0, :-1] if len(prior) else np.empty(0)
-    return PriorMoments(averages=averages, group=np.zeros(len(averages) + 1), n_updates=0)
+    return PriorMoments(averages=averages, group=np.zeros(len(averages) + 1))
 
 
 def with_documents(moments, alpha):

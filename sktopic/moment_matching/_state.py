@@ -59,7 +59,7 @@ class FilteredTopics(State):
         return FilteredTopics.of_means(store, sums)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class NumberPosterior(State):
     """The posterior of the number of topics, and a trace of the most probable number.
 
@@ -81,10 +81,10 @@ class NumberPosterior(State):
     gamma: np.ndarray = array(np.float64, "topics")
     lag: np.ndarray = array(np.float64, "topics")
     prior: np.ndarray = array(np.float64, "topics")
-    n_tokens: int = count()
-    next_note: int = count()
-    tokens_trace: np.ndarray = array(np.float64, "notes")
-    topics_trace: np.ndarray = array(np.int64, "notes")
+    n_tokens: int = count(0)
+    next_note: int = count(1)
+    tokens_trace: np.ndarray = array(np.float64, "notes", starts_empty=True)
+    topics_trace: np.ndarray = array(np.int64, "notes", starts_empty=True)
 
     @property
     def posterior(self):
@@ -113,7 +113,7 @@ class PriorMoments(State):
 
     averages: np.ndarray = array(np.float64, None)
     group: np.ndarray = array(np.float64, None)
-    n_updates: int = count()
+    n_updates: int = count(0)
 
     @property
     def n_topics(self):
@@ -139,9 +139,9 @@ class FilterState(State):
     doc_topic_prior: np.ndarray = array(np.float64, "topics")
     topic_word_prior: float = number()
     moments: PriorMoments = part(PriorMoments)
-    log_marginal_likelihood: float = number()
-    n_tokens_seen: float = number()
-    n_documents: int = count()
+    log_marginal_likelihood: float = number(0.0)
+    n_tokens_seen: float = number(0.0)
+    n_documents: int = count(0)
     seed: int = count()
 
     @property

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from sktopic._kernels.moments._matching import MAX_TOKENS, list_tokens, permutation
-from sktopic._runtime._arrays import BLOCK_ENTRIES
+from sktopic._runtime._arrays import row_blocks
 
 NO_KEYS = np.empty(0, dtype=np.uint64)
 # Work (tokens times parameters of a document) between two checks for Ctrl-C: some milliseconds.
@@ -74,11 +74,8 @@ class Tokens:
 
 def count_tokens(X):
     """Return a lower limit of the number of tokens of documents X."""
-    n_tokens = 0.0
-    for first in range(0, len(X.data), BLOCK_ENTRIES):
-        tokens = np.ceil(X.data[first : first + BLOCK_ENTRIES], dtype=np.float64)
-        n_tokens += np.minimum(tokens, MAX_TOKENS).sum()
-    return n_tokens
+    tokens = (np.ceil(X.data[entries], dtype=np.float64) for entries in row_blocks(X.data))
+    return sum(np.minimum(some, MAX_TOKENS).sum() for some in tokens)
 
 
 def _begins(document):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._documents._matrices import DocumentReader
-from sktopic._documents._sources import Documents, MatrixDocuments
+from sktopic._documents._sources import MatrixDocuments
 from sktopic._estimators._concurrency import updating
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._kernels.random._rng import combine_keys, position_keys
@@ -23,32 +23,10 @@ CORPUS_KEY = 0x636F72707573
 MOST_MIXED = 2**32
 
 
-@dataclass(frozen=True)
-class Stream:
-    """The documents of a call and the order of their tokens.
-
-    Attributes
-    ----------
-    documents : Documents, a matrix if is_mixed
-    alpha : (n, size) float64, buffer for the proportions of the n documents that are read at once: a group,
-        or all documents if is_mixed
-    is_mixed : whether the tokens of all documents come in one random order
-    """
-
-    documents: Documents
-    alpha: np.ndarray
-    is_mixed: bool
-
-    def n_updates(self):
-        """Return the number of updates that a call reports to callbacks."""
-        return 1 if self.is_mixed else max(1, -(-self.documents.n_documents // GROUP_SIZE))
-
-
-def stream_of(documents, method):
-    """Return the Stream of Documents."""
-    size = method.form.size(int(method.n_components))
+def documents_to_filter(documents, method):
+    """Return the Documents as a filter reads them: a matrix if all tokens come in one random order."""
     if method.shuffle != "corpus":
-        return Stream(documents, np.empty((GROUP_SIZE, size)), is_mixed=False)
+        return documents
     documents = MatrixDocuments(documents.matrix())
     n_tokens = count_tokens(documents.matrix())
     if n_tokens >= MOST_MIXED:
@@ -56,22 +34,31 @@ def stream_of(documents, method):
             f"shuffle='corpus' with {n_tokens:.0f} tokens in X is invalid: must be fewer than {MOST_MIXED}. "
             "Call partial_fit with parts of X, or set shuffle='document'."
         )
-    return Stream(documents, np.empty((documents.n_documents, size)), is_mixed=True)
+    return documents
 
 
-def filter_stream(model, method, stream, tasks):
-    """Update the state of a model by the tokens of a Stream. An interrupted call keeps the tokens seen.
+def n_updates(documents, method):
+    """Return the number of updates that a call reports to callbacks."""
+    return 1 if method.shuffle == "corpus" else max(1, -(-documents.n_documents // GROUP_SIZE))
+
+
+def filter_stream(model, method, documents, tasks):
+    """Update the state of a model by the tokens of Documents. An interrupted call keeps the tokens seen.
 
     tasks : FitTasks
     """
+    is_mixed = method.shuffle == "corpus"
+    # For the proportions of the documents that are read at once.
+    n_at_once = documents.n_documents if is_mixed else GROUP_SIZE
+    alpha = np.empty((n_at_once, method.form.size(int(method.n_components))))
     tasks.begin_epoch()
     with FitMonitor(model) as monitor:
-        monitor.begin(stream.documents.n_documents)
+        monitor.begin(documents.n_documents)
         call = _Call(model, method, tasks, monitor)
-        if stream.is_mixed:
-            call.filter_mixed(stream.documents.matrix(), stream.alpha)
+        if is_mixed:
+            call.filter_mixed(documents.matrix(), alpha)
         else:
-            call.filter_in_order(stream.documents, stream.alpha)
+            call.filter_in_order(documents, alpha)
     tasks.end_epoch()
     tasks.end()
 
