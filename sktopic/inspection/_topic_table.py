@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
 
 from sktopic._estimators._plug_in import last_step, plug_in_topics, shown_words
 from sktopic._estimators._topic_names import joined
@@ -20,6 +19,8 @@ from sktopic.metrics._coherence import coherence
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+# Words of a topic that are ranked at first, for each that is wanted, to find those with the largest FREX.
+FREQUENT = 16
 WEIGHT = Interval(Real, 0, 1, closed="both")
 
 
@@ -188,10 +189,29 @@ def largest_frex(components, weight, n):
     """Return columns of the n words of each topic with the largest FREX; see `most_relevant`."""
     totals = components.sum(axis=0)
     totals[totals == 0] = 1  # words that are in no topic
-    columns = []
-    for frequency in components:
-        ranks = (rankdata(values, "max") / len(values) for values in (frequency, frequency / totals))
-        by_frequency, by_exclusivity = ranks
+    return np.array([_largest_frex(row, row / totals, weight, n) for row in components])
+
+
+def _largest_frex(frequency, exclusivity, weight, n):
+    """The same of one topic, without the ranks of all words: only frequent ones can have a large FREX."""
+    n_features, n_frequent = len(frequency), FREQUENT * n
+    exclusivities = np.sort(exclusivity)
+    while True:
+        n_frequent = min(n_frequent, n_features)
+        smallest = np.partition(frequency, -n_frequent)[-n_frequent]
+        words = np.flatnonzero(frequency >= smallest)
+        # The ranks by frequency begin behind the words that are less frequent than these.
+        n_less = n_features - len(words)
+        by_frequency = (n_less + _ranks(frequency[words], np.sort(frequency[words]))) / n_features
+        by_exclusivity = _ranks(exclusivity[words], exclusivities) / n_features
         frex = 1 / (weight / by_frequency + (1 - weight) / by_exclusivity)
-        columns.append(largest(frex[None], n)[0])
-    return np.array(columns)
+        found = largest(frex[None], n)[0]
+        # What it could be for a less frequent word that no topic shares.
+        if n_less == 0 or frex[found[-1]] > 1 / (weight * n_features / n_less + 1 - weight):
+            return words[found]
+        n_frequent *= 4
+
+
+def _ranks(values, ordered):
+    """How many of the values in ascending order are not larger than each of some."""
+    return np.searchsorted(ordered, values, side="right")
