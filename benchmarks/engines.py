@@ -2,8 +2,8 @@
 
     python benchmarks/engines.py
 
-OnlineEMLDA is fitted here, on one core, with as few passes as reach each score: medians of three seeds. The corpus
-arXiv is the first 30,000 abstracts.
+OnlineEMLDA is fitted here, on one core, with as few passes as reach each score: medians of three seeds. The
+first 30,000 abstracts of arXiv are used.
 """
 
 import tomllib
