@@ -57,7 +57,7 @@ def new_model(method, batch, kappa, seed, total_samples):
     if method == "Online-CVB0":
         return lda.OnlineCVB0LDA(**common, max_doc_update_iter=ITERATIONS)
     if method == "Online-CGS":
-        return lda.HybridLDA(**common, **sweeps)
+        return lda.HybridLDA(counts="draws", **common, **sweeps)
     if method == "G-OEM":
         return lda.OnlineEMLDA(**common, **sweeps)
     return lda.OnlineOPELDA(**common, bernoulli_p=method, max_doc_update_iter=ITERATIONS)

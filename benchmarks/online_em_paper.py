@@ -99,6 +99,7 @@ VARIANTS = {
     "200 local passes of LDS (section 6)": Variant(("LDS",), SWEEPS_OF_LDS, (8, 128), ("kos",)),
     "step sizes of OLDA (figure 10)": Variant(("OLDA",), OLDA_STEPS[1:]),
     "200 local passes, four passes (table 5, figure 12)": Variant(("OLDA", "SVB"), (LONG,), topics=(8, 32)),
+    "the mean of sweeps": Variant(("G-OEM++",), ({"boost": "mean"},)),
     "steps of 1/t": Variant(("G-OEM", "G-OEM++", "V-OEM++"), ({"learning_decay": 1.0},)),
     "a start from documents": Variant(("G-OEM", "V-OEM++", "SPLDA"), ({"start": "documents"},)),
     "the prior fixed at that of G-OEM": Variant(("G-OEM", "V-OEM++", "OLDA", "SVB", "SPLDA"), (GIVEN,)),
@@ -227,7 +228,7 @@ HDP_CURVES = {
     **{f"{method} from 2": (method, 2) for method in HIERARCHICAL},
     f"VarGibbs HDP from {MOST}": ("VarGibbs HDP", MOST),
 }
-# VarGibbs with the topic prior that G-OEM has, which is 15 times smaller than its own.
+# VarGibbs with the topic prior that G-OEM has, which is 10 times smaller than its own.
 EQUAL = {"topic_word_prior": default_topic_word_prior(MOST)}
 PRIOR_RULES = {
     "fixed at the truth": {"doc_topic_prior": 0.1},

@@ -101,7 +101,8 @@ def token(corpus, n_words, n_topics):
 def added(method, n_topics):
     """What a lane adds in rounds of different lengths, after a model has seen two million tokens."""
     X, X_next = (sp.csr_array(load(name)[0]).astype(np.float64) for name in ("arxiv_0", "arxiv_1"))
-    model = getattr(lda, method)(n_components=n_topics, total_samples=X.shape[0], random_state=0)
+    settings = {"counts": "draws"} if method == "HybridLDA" else {}
+    model = getattr(lda, method)(n_topics, total_samples=X.shape[0], random_state=0, **settings)
     model.partial_fit(X[:26_000])
     found = []
     for n_updates in (1, 8, 64, 512) if n_topics < 10_000 else (1, 8, 64):

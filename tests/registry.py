@@ -31,10 +31,12 @@ CLASSES = {
 VARIANTS = {
     "OnlineEMLDA": [
         {"boost": True},
+        {"boost": "mean"},
         {"inference": "variational", "prior_update": "gamma", "average": True},
         {"inference": "variational", "boost": True, "prior_update": "fixed-point"},
         {"topics_per_word": 2},
     ],
+    "HybridLDA": [{"counts": "draws"}],
     "OnlineVariationalLDA": [
         {"learning_method": "batch", "topic_word_prior": "auto"},
         {"prior_update": "gradient", "doc_topic_prior": "auto"},
@@ -112,7 +114,10 @@ _KINDS = [
     ("max_births", [-1, 1.5, "all", 1001]),
     ("topics_per_word", [0, -1, 1.5, "all"]),
     ("n_proposals", [1001]),
-    ("sampler root_weight move_acceptance topic_expectation second_moment inference", ["other", 1, None]),
+    (
+        "sampler root_weight move_acceptance topic_expectation second_moment inference counts",
+        ["other", 1, None],
+    ),
     ("learning_method prior_update", ["other", 1, None]),
     ("document_start", ["hot", 1, True]),
     ("shuffle", [2, "yes"]),

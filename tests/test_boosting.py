@@ -75,10 +75,12 @@ def test_boosted_variational_updates_equal_their_numpy_twin(monkeypatch, prior):
     assert_allclose(model.doc_topic_prior_, alpha, rtol=1e-4)
 
 
-def test_boosted_gibbs_updates_equal_single_sweeps_with_steps_between():
-    """The counts that stay are the mean over the kept sweeps."""
+@pytest.mark.parametrize("boost", [True, "mean"])
+def test_boosted_gibbs_updates_equal_single_sweeps_with_steps_between(boost):
+    """The counts that stay are the mean over the kept sweeps; "mean" also averages sweeps of the burn-in."""
     burn_in, sweeps = 3, 2
-    model = make_model(doc_burn_in=burn_in, doc_sweeps=sweeps)
+    model = make_model(boost=boost, doc_burn_in=burn_in, doc_sweeps=sweeps)
+    begins = {burn_in, *(range(burn_in) if boost is True else [0])}
     s, alpha = start_of(model, N_WORDS), np.full(N_TOPICS, 0.3)
     reader = DocumentReader(canonical_counts(sp.csr_array(X)))
     seed = clone(model).partial_fit(X[:1])._seed
@@ -99,8 +101,13 @@ def test_boosted_gibbs_updates_equal_single_sweeps_with_steps_between():
                 dense = DenseCounts(N_WORDS, N_TOPICS, with_prior_statistics=False)
                 dense.include(counts, batch.words, workers)
                 dense = dense.counts.T
-                kept = [*kept, dense] if iteration > burn_in else [dense]
+                kept = [dense] if iteration in begins else [*kept, dense]
                 present = (1 - rho) * s + rho * np.mean(kept, axis=0) / SIZE
             s = present
     model.fit(X)
     assert_allclose(model.topic_word_counts_, CORPUS * s, rtol=1e-4, atol=1e-4)
+
+
+def test_mean_field_inference_has_no_sweeps_to_average():
+    with pytest.raises(ValueError, match="boost='mean' is invalid with inference='variational'"):
+        make_model(inference="variational", boost="mean").fit(X)

@@ -17,12 +17,16 @@ from sktopic._training._statistics_updates import BatchCounts
 
 
 class GibbsIterations:
-    """Single sweeps over the documents of a batch. Sweeps after the burn-in are averaged."""
+    """Single sweeps over the documents of a batch. Sweeps after the burn-in are averaged.
 
-    def __init__(self, batch, keys, with_prior_statistics, *, burn_in, sweeps):
+    averages_burn_in : whether a sweep of the burn-in is averaged with those before it
+    """
+
+    def __init__(self, batch, keys, with_prior_statistics, *, burn_in, sweeps, averages_burn_in):
         self.batch = batch
         self.n_iter = burn_in + sweeps
         self._keys, self._burn_in, self._with_prior_statistics = keys, burn_in, with_prior_statistics
+        self._averages_burn_in = averages_burn_in
         self._assignments = np.full(batch.n_clumps, -1, dtype=np.int32)
         self._words = np.arange(batch.n_words, dtype=np.int32)
         self._mean = None
@@ -32,9 +36,9 @@ class GibbsIterations:
         keys = combine_each(self._keys, iteration)
         step, wanted = GibbsStep(0, 1), self._with_prior_statistics
         counts = step(self.batch, topics, prior, keys, workers, wanted, assignments=self._assignments)
-        if iteration < self._burn_in:
+        if iteration < self._burn_in and not self._averages_burn_in:
             return counts, False
-        if self._mean is None:
+        if self._mean is None or iteration == self._burn_in:
             self._mean = DenseCounts(len(self._words), len(prior), wanted, n_repeats=0)
         self._mean.n_repeats += 1
         self._mean.include(counts, self._words, workers)

@@ -1,12 +1,15 @@
-"""Sparse stochastic inference for LDA (Mimno, Hoffman and Blei, 2012)."""
+"""Stochastic variational inference for LDA with Gibbs sampling (Mimno et al., 2012; Dupuy and Bach, 2017)."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import MATRIX, PRIOR, SHARED
 from sktopic._inference._gibbs import GibbsInference, GibbsStep
+from sktopic._runtime._compat import StrOptions
 from sktopic._topics._topic_word_prior import WordPrior
 from sktopic._topics._word_count_views import geometric
 from sktopic._training._statistics_updates import DocumentAverage
@@ -19,10 +22,10 @@ class HybridLDA(MinibatchLDAEstimator):
     """LDA trained by stochastic variational inference with Gibbs sampling inside documents.
 
     Topics have Dirichlet posteriors. Each mini-batch moves them along a natural gradient, as in
-    `OnlineVariationalLDA`. Inside a document, the topics of tokens are sampled (VarGibbs or Online-CGS in the
-    literature). Sampling a token therefore scans the topics in its document instead of all topics. An update
-    changes only the sampled pairs of word and topic. Choose this model if you need Dirichlet posteriors of
-    the topics and the speed of Gibbs sampling.
+    `OnlineVariationalLDA`. Inside a document, the topics of tokens are sampled, and their conditional
+    probabilities are averaged (VarGibbs in the literature). With ``counts='draws'``, the sampled topics are
+    counted instead (Online-CGS). Choose this model if you need Dirichlet posteriors of the topics, and Gibbs
+    sampling instead of mean-field inference inside documents.
 
     Read more on the guide page "Latent Dirichlet allocation".
 
@@ -30,6 +33,10 @@ class HybridLDA(MinibatchLDAEstimator):
     ----------
     n_components : int, default=10
         Number of topics, K in the literature.
+    counts : {'probabilities', 'draws'}, default='probabilities'
+        What an update sums over tokens. 'probabilities' are the conditional probabilities of a token's topics
+        given the topics of the document's other tokens. 'draws' are the sampled topics (Mimno et al., 2012).
+        They predict worse, but an update changes only the sampled pairs of word and topic.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
@@ -37,9 +44,10 @@ class HybridLDA(MinibatchLDAEstimator):
         from the value for None, which has the weight of ten batches.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
         Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None,
-        ``min(0.3, 30 / n_components)``. Sampled counts have a larger variance than expected counts, and need
-        a larger prior. A matrix of shape (n_components, n_features), as from `sktopic.seeding.seed_prior`,
-        sets each parameter. Entries missing from a sparse matrix get the value for None.
+        ``min(0.3, 20 / n_components)``. Draws vary more than probabilities, and need a larger prior: with
+        ``counts='draws'``, ``min(0.3, 30 / n_components)``. A matrix of shape (n_components, n_features), as
+        from `sktopic.seeding.seed_prior`, sets each parameter. Entries missing from a sparse matrix get the
+        value for None.
     learning_decay : float, default=0.65
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].
@@ -116,19 +124,24 @@ class HybridLDA(MinibatchLDAEstimator):
 
     See Also
     --------
-    OnlineEMLDA : Averages conditional probabilities instead of draws, for maximum likelihood topics.
+    OnlineEMLDA : The same sampling inside documents, for maximum likelihood topics.
     OnlineVariationalLDA : Mean-field inference inside documents.
 
     Notes
     -----
-    A token costs one scan of the topics in its document. A distinct word of a batch costs n_components
-    digamma functions. The statistics change only for the sampled pairs of word and topic, as in Li et al.,
-    2016. Memory: 8 bytes times n_features * n_components, plus the memory of one batch.
+    A token costs a short pass over all topics if there are at most 512, otherwise a scan of the topics in its
+    document. With ``counts='draws'``, it always costs the scan, and the statistics change only for the
+    sampled pairs of word and topic, as in Li et al., 2016. A distinct word of a batch costs n_components
+    digamma functions. Memory: 8 bytes times n_features * n_components, plus the memory of one batch.
 
     References
     ----------
+    C. Dupuy and F. Bach, "Online but accurate inference for latent variable models with local Gibbs
+    sampling", Journal of Machine Learning Research 18(126), 2017: section 4.4, algorithm 2 and equation 14
+    for ``counts='probabilities'``.
+
     D. Mimno, M. D. Hoffman and D. M. Blei, "Sparse stochastic inference for latent Dirichlet allocation",
-    International Conference on Machine Learning 29, 2012.
+    International Conference on Machine Learning 29, 2012: for ``counts='draws'``.
 
     X. Li, J. OuYang and X. Zhou, "Sparse hybrid variational-Gibbs algorithm for latent Dirichlet
     allocation", SIAM International Conference on Data Mining 2016.
@@ -145,6 +158,7 @@ class HybridLDA(MinibatchLDAEstimator):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
+        "counts": [StrOptions({"probabilities", "draws"})],
         "topic_word_prior": [PRIOR, *MATRIX, None],
     }
 
@@ -155,6 +169,7 @@ class HybridLDA(MinibatchLDAEstimator):
         self,
         n_components: int = 10,
         *,
+        counts: Literal["probabilities", "draws"] = "probabilities",
         doc_topic_prior: float | ArrayLike | str | None = None,
         topic_word_prior: float | MatrixLike | None = None,
         learning_decay: float = 0.65,
@@ -177,6 +192,7 @@ class HybridLDA(MinibatchLDAEstimator):
         verbose: int = 0,
     ):
         self.n_components = n_components
+        self.counts = counts
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.learning_decay = learning_decay
@@ -199,12 +215,15 @@ class HybridLDA(MinibatchLDAEstimator):
         self.verbose = verbose
 
     def _method(self):
+        drawn = self.counts == "draws"
+        # Draws vary more than probabilities, and need a larger prior.
+        default = min(0.3, (30.0 if drawn else 20.0) / self.n_components)
         return self._composed(
-            inference=GibbsStep(self.doc_burn_in, self.doc_sweeps, drawn=True),
+            inference=GibbsStep(self.doc_burn_in, self.doc_sweeps, drawn=drawn),
             prediction=GibbsInference(self.transform_burn_in, self.transform_sweeps),
             rule=DocumentAverage(),
             steps=StepSize(self.learning_offset, self.learning_decay),
-            word_prior=WordPrior(self.topic_word_prior, min(0.3, 30.0 / self.n_components)),
+            word_prior=WordPrior(self.topic_word_prior, default),
             view=geometric,
         )
 

@@ -46,10 +46,11 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         Number of topics, K in the literature.
     inference : {'gibbs', 'variational'}, default='gibbs'
         Inference of the topics of a document, in training and in `transform`.
-    boost : bool, default=False
+    boost : bool or 'mean', default=False
         Whether topics are updated after every sweep or iteration of the document step, instead of once per
         batch (the variants called ++). This helps with ``inference='variational'`` and
-        ``doc_topic_prior=None``. Each batch is held in memory as a whole.
+        ``doc_topic_prior=None``. With ``inference='gibbs'``, 'mean' updates by the mean of the sweeps so far,
+        which loses less than True. Each batch is held in memory as a whole.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default='auto'
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
@@ -95,7 +96,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     doc_burn_in : int, default=4
         Number of discarded Gibbs sweeps per document (burn-in) in training, >= 0. The first one is
         replaced by drawing each token's topic from its word alone, also in `transform`, but not in training
-        with ``boost=True``.
+        with boost.
     doc_sweeps : int, default=3
         Number of averaged Gibbs sweeps per document in training, >= 1.
     transform_burn_in : int, default=4
@@ -173,7 +174,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
       The first sweep is replaced by draws from words alone. Pseudo-counts are added when topics are computed.
     - The default step size has exponent 0.65 instead of 0.5, and is at most 4 / t in the first pass.
     - In later passes of `fit`, a document's estimated earlier counts are subtracted from the topics in
-      averaged sweeps. This does not apply to ``boost=True``, mean-field inference, `partial_fit` and
+      averaged sweeps. This does not apply to boost, mean-field inference, `partial_fit` and
       distributed lanes.
 
     With topics_per_word, the largest counts of each word are stored in single precision, and initial topics are
@@ -207,7 +208,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         "topic_word_prior": [ZERO, PRIOR, *MATRIX, None],
         "learning_decay": [*SHARED["learning_decay"], None],
         "inference": [StrOptions({"gibbs", "variational"})],
-        "boost": ["boolean"],
+        "boost": ["boolean", StrOptions({"mean"})],
         "average": ["boolean"],
         "batch_size": [AT_LEAST_ONE, None],
         "topics_per_word": [AT_LEAST_ONE, None],
@@ -225,7 +226,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         n_components: int = 10,
         *,
         inference: Literal["gibbs", "variational"] = "gibbs",
-        boost: bool = False,
+        boost: bool | Literal["mean"] = False,
         doc_topic_prior: float | ArrayLike | str | None = "auto",
         prior_update: Literal["fixed-point", "gamma", "shares"] = "shares",
         prior_shape: float = 1.0,
@@ -292,7 +293,12 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         if self.inference == "gibbs":
             inference = GibbsStep(self.doc_burn_in, self.doc_sweeps, by_words=True)
             prediction = GibbsInference(self.transform_burn_in, self.transform_sweeps, by_words=True)
-            iterations = partial(GibbsIterations, burn_in=self.doc_burn_in, sweeps=self.doc_sweeps)
+            iterations = partial(
+                GibbsIterations,
+                burn_in=self.doc_burn_in,
+                sweeps=self.doc_sweeps,
+                averages_burn_in=self.boost == "mean",
+            )
         else:
             settings = self.max_doc_update_iter, self.mean_change_tol
             inference = prediction = VariationalStep(*settings)
@@ -318,6 +324,11 @@ class OnlineEMLDA(MinibatchLDAEstimator):
 
     def _check_settings(self):
         super()._check_settings()
+        if self.boost == "mean" and self.inference == "variational":
+            raise ValueError(
+                "boost='mean' is invalid with inference='variational', which has no sweeps to average. "
+                "Choose boost=True."
+            )
         if self.topics_per_word is not None:
             self._check_topics_per_word()
         prior = self.doc_topic_prior
@@ -352,8 +363,8 @@ class OnlineEMLDA(MinibatchLDAEstimator):
             )
         if self.boost:
             raise ValueError(
-                "boost=True does not support lanes: topics are updated within a batch, which other lanes do "
-                "not see. Choose boost=False."
+                f"boost={self.boost!r} does not support lanes: topics are updated within a batch, which "
+                "other lanes do not see. Choose boost=False."
             )
         if self.average:
             raise ValueError(
