@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
-from sktopic._documents._input_messages import explaining
-from sktopic._documents._matrices import as_documents, canonical_counts, check_counts, check_sparse_structure
+from sktopic._documents._input_messages import checked_documents
+from sktopic._documents._matrices import canonical_counts
 from sktopic._topics._prior import LARGEST, SMALLEST
 from sktopic._typing import FloatArray, MatrixLike
 
@@ -66,11 +66,7 @@ def document_components(
     n_components = _checked_number(n_components)
     if not _is_number(share, Real) or not 0.0 <= share <= 1.0:
         raise ValueError(f"share={share!r}: a number from 0 to 1 is allowed.")
-    with explaining(X, "document_components"):
-        X = check_array(check_sparse_structure(X), accept_sparse="csr", dtype=np.float64, input_name="X")
-    X = as_documents(X)
-    check_counts(X, "document_components")
-    counts = canonical_counts(X)
+    counts = canonical_counts(checked_documents(X, "document_components", dtype=np.float64))
     lengths = counts.sum(axis=1)
     with_words = np.flatnonzero(lengths > 0.0)
     if len(with_words) == 0:
