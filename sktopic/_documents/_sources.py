@@ -395,7 +395,7 @@ class BlockDocuments(Documents):
 
 
 def held_out(n, fraction, key):
-    """Return which of n documents are held out, ndarray of bool: at random, as many of each block, up to one."""
+    """Return which of n documents are held out, ndarray of bool: as many of each block, up to one."""
     found, total = np.empty(n, dtype=bool), _number_held_out(fraction, n)
     for number, (first, last) in enumerate(blocks_of(n)):
         before, until = (total if end == n else min(round(fraction * end), total) for end in (first, last))
