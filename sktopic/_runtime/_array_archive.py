@@ -129,14 +129,14 @@ def _write_entry(archive, file, name, pieces):
             opened.write(piece)
 
 
-def parse_json(text, name=HEADER):
-    """Return the dict that bytes of JSON stand for; ValueError for all else. name : name of the file."""
+def parse_json(text):
+    """Return the dict that bytes of JSON stand for, the content of HEADER; ValueError for all else."""
     try:
         parsed = json.loads(text.decode("utf-8"))
     except RecursionError:
-        raise ValueError(f"{name} is nested too deeply") from None
+        raise ValueError(f"{HEADER} is nested too deeply") from None
     if type(parsed) is not dict:
-        raise ValueError(f"{name} is not a JSON object")
+        raise ValueError(f"{HEADER} is not a JSON object")
     return parsed
 
 
