@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import TypeVar, cast
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import ArrayLike
 from sktopic._documents._matrices import MOST_WORDS, rows_of_documents
 from sktopic._documents._sample_weight import LARGEST_CORPUS
 from sktopic._estimators import _lanes
+from sktopic._estimators._constraints import checked_integer, checked_number
 from sktopic._estimators._lane_updates import LaneUpdate
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
 from sktopic._runtime._attributes import attributes_of
@@ -78,8 +78,8 @@ StreamingVariationalLDA or StreamingGibbsLDA
     >>> model.transform(X).shape
     (200, 10)
     """
-    n_features = _checked_integer("n_features", n_features, 1, MOST_WORDS)
-    total_samples = _checked_number("total_samples", total_samples, LARGEST_CORPUS)
+    n_features = checked_integer("n_features", n_features, 1, MOST_WORDS)
+    total_samples = checked_number("total_samples", total_samples, LARGEST_CORPUS)
     start = _lanes.begin(estimator, n_features, total_samples, feature_names)
     rows, sums = _lanes.initial_rows(start, 0, start.n_features)
     return cast(Model, _lanes.finish(_lanes.set_initial_totals(start, [sums]), [rows]))
@@ -128,10 +128,10 @@ def local_update(
     """
     if dtype not in ("float64", "float32"):
         raise ValueError(f"dtype={dtype!r} is invalid: must be 'float64' or 'float32'.")
-    lane = _checked_integer("lane", lane, 0)
-    n_updates = _checked_integer("n_updates", n_updates, 1, MOST_UPDATES, "Merge more often.")
+    lane = checked_integer("lane", lane, 0)
+    n_updates = checked_integer("n_updates", n_updates, 1, MOST_UPDATES, "Merge more often.")
     start = _lanes.start_of(model)
-    batch_size = _checked_integer(
+    batch_size = checked_integer(
         "batch_size", model._documents_per_update() if batch_size is None else batch_size, 1
     )
     X = model._validate_documents(X, reset=False)
@@ -183,15 +183,6 @@ def merge_updates(model: Model, updates: list[LaneUpdate], *, is_first_visit: bo
     return cast(Model, _lanes.finish(start, [rows]))
 
 
-def _checked_integer(name, value, least, most=None, advice=""):
-    """Return an integer parameter as int; ValueError for any other value."""
-    fits = isinstance(value, Integral) and not isinstance(value, bool) and value >= least
-    if not fits or (most is not None and value > most):
-        allowed = f"from {least} on" if most is None else f"from {least} to {most}"
-        raise ValueError(f"{name}={value!r:.80} is invalid: must be an integer {allowed}. {advice}".rstrip())
-    return int(value)
-
-
 def _check_update(update, identity):
     """Raise ValueError unless an update is from `local_update`, unchanged, for the model of this identity."""
     if not isinstance(update, LaneUpdate):
@@ -222,11 +213,3 @@ def _digest_of(update):
         digest.update(f"{kind} {array.dtype.str} {array.shape}".encode())
         digest.update(np.ascontiguousarray(array))
     return digest.hexdigest()
-
-
-def _checked_number(name, value, most):
-    """Return a number from 0 to most as float; ValueError for any other value."""
-    number = value.item() if isinstance(value, np.generic) else value  # NumPy would cast `most` to its type
-    if not isinstance(number, Real) or isinstance(number, bool) or not 0.0 <= number <= most:
-        raise ValueError(f"{name}={value!r:.40} is invalid: must be a number from 0 to {most:g}.")
-    return float(number)
