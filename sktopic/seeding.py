@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from numbers import Integral
 from typing import Any, Literal
@@ -12,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from sktopic._documents._feature_names import check_distinct
 from sktopic._documents._input_messages import checked_documents
 from sktopic._documents._matrices import canonical_counts
 from sktopic._estimators._constraints import MOST_TOPICS, checked_integer, checked_number
@@ -154,9 +154,7 @@ def seed_prior(
     # Mappings such as `vocabulary_` and sets are rejected: their order is not the order of columns.
     names = _checked_words(feature_names, "feature_names", "a sequence of words", (Mapping, Set))
     column = {name: i for i, name in enumerate(names)}
-    if len(column) < len(names):
-        twice = [repr(name) for name, number in Counter(names).items() if number > 1]
-        raise ValueError(f"feature_names has names that occur several times: {', '.join(twice[:10])}.")
+    check_distinct(names, "feature_names")
     topics = _topics(groups, n_components)
     words = {
         name: _checked_words(group, f"groups[{name!r}]", "a list of words") for name, group in groups.items()
