@@ -434,17 +434,8 @@ def _joined(parts):
 
 
 def _stacked(blocks):
-    """Blocks from as_documents as one of them; counts of different types become float64."""
-    if len(blocks) == 1:
-        return blocks[0]
-    index = np.int32 if sum(X.nnz for X in blocks) < 2**31 else np.int64
-    kinds = {X.data.dtype for X in blocks}
-    data = np.concatenate([X.data for X in blocks], dtype=None if len(kinds) == 1 else np.float64)
-    indices = np.concatenate([X.indices for X in blocks], dtype=index)
-    bounds = np.cumsum([0, *(X.nnz for X in blocks)])
-    indptr = [X.indptr[:-1].astype(index) + index(first) for (first, _), X in zip(pairwise(bounds), blocks)]
-    arrays = data, indices, np.append(np.concatenate(indptr), index(bounds[-1]))
-    return sp.csr_array(arrays, shape=(sum(X.shape[0] for X in blocks), blocks[0].shape[1]))
+    """Blocks from as_documents as one of them."""
+    return blocks[0] if len(blocks) == 1 else sp.vstack(blocks, format="csr")
 
 
 def _no_blocks():
