@@ -51,7 +51,8 @@ FEWEST_DIMENSIONS = 32
 # say too little. It takes 15 ms for 100,000 abstracts.
 FEWEST_OF_WORDS, FEWEST_OF_DOCUMENTS = 1000, 500
 LEAST_RATIO, RATIO_AHEAD, SKEWNESS_AHEAD = 18.0, 1.2, 0.5
-_matrix_of_numbers = partial(check_array, input_name="X")
+# Makes a matrix of numbers of X, which belongs to no estimator.
+AS_NUMBERS = partial(check_array, input_name="X")
 # Rows that are looked through at a time.
 MANY_ROWS = 1 << 13
 # Of X in other forms: what it has, and what turns that into counts.
@@ -79,7 +80,7 @@ OF_FITTED = {
 }
 
 
-def checked_documents(X, owner, n_features=None, validate=_matrix_of_numbers, **options):
+def checked_documents(X, owner, n_features=None, validate=AS_NUMBERS, **options):
     """Return a matrix as_documents; raise ValueError if it is not a matrix of counts.
 
     owner : who expects counts
