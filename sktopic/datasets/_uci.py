@@ -188,7 +188,6 @@ def _download(base_url, filename, incoming, folder):
             f"Or put the file into {folder}."
         ) from error
     base_url = base_url.rstrip("/") + "/"
-
     downloader = pooch.HTTPDownloader(chunk_size=1 << 20, timeout=_TIMEOUT, headers=_UNCHANGED)
     repository = pooch.create(path=incoming, base_url=base_url, registry={filename: None})
     try:
