@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from functools import partial
+from dataclasses import asdict, dataclass
 from numbers import Integral
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.pipeline import Pipeline
 
 import sktopic
-from sktopic._documents._matrices import MOST_WORDS, check_sparse_structure
+from sktopic._documents._matrices import check_sparse_structure
 from sktopic._estimators._plug_in import after_pipeline, column_names, last_step, plug_in_topics
 from sktopic._runtime._axes import panels
 from sktopic._runtime._compat import Interval, safe_indexing, validate_params
@@ -444,7 +443,7 @@ def _run(tasks, X, results, n_jobs, verbose):
     if results is not None:
         X_digest = digest(X)
         keys = [task.key(X_digest) for task in tasks]
-        cells = [results.read(key, partial(_checked_cell, task.n_words)) for key, task in zip(keys, tasks)]
+        cells = [None if found is None else _Cell(**found) for found in map(results.read, keys)]
     missing = [i for i, cell in enumerate(cells) if cell is None]
     jobs = (delayed(_run_task)(i, tasks[i], X) for i in missing)
     done = len(tasks) - len(missing)
@@ -456,31 +455,6 @@ def _run(tasks, X, results, n_jobs, verbose):
             progress.begin_stage(f"{cell.n_components} topics")
             progress.advance(1)
     return cells
-
-
-def _checked_cell(n_words, found):
-    """Return the _Cell of a dict from a file; ValueError if it is invalid or has another n_words."""
-    names = {field.name for field in fields(_Cell)}
-    if found.keys() != names:
-        raise ValueError(f"it has missing or unexpected entries: {sorted(found.keys() ^ names)[:5]!r:.200}")
-    cell = _Cell(**found)
-    if type(cell.n_components) is not int or cell.n_components < 1:
-        raise ValueError(f"its n_components is {cell.n_components!r:.40}")
-    for name in ("score", "coherence", "seconds"):  # NaN if there is nothing to measure
-        if type(getattr(cell, name)) is not float:
-            raise ValueError(f"its {name} is {getattr(cell, name)!r:.40}")
-    if not 0.0 <= cell.seconds < math.inf:
-        raise ValueError(f"its seconds are {cell.seconds}")
-    top = cell.top_words
-    if type(top) is not list or len(top) != cell.n_components:
-        raise ValueError(f"its top_words are not those of {cell.n_components} topics")
-    if any(type(words) is not list or len(words) != n_words for words in top):
-        raise ValueError(f"its top_words are not {n_words} of each topic")
-    kinds = {type(word) for words in top for word in words}
-    columns = kinds == {int} and all(0 <= word < MOST_WORDS for words in top for word in words)
-    if kinds != {str} and not columns:
-        raise ValueError("its top_words are neither words nor columns")
-    return cell
 
 
 def _run_task(i, task, X):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Set
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
-from sktopic._documents._input_messages import explaining
-from sktopic._documents._matrices import as_documents, canonical_counts, check_counts, check_sparse_structure
+from sktopic._documents._feature_names import check_distinct
+from sktopic._documents._input_messages import checked_documents
+from sktopic._documents._matrices import canonical_counts
+from sktopic._estimators._constraints import MOST_TOPICS, checked_integer, checked_number
 from sktopic._topics._prior import LARGEST, SMALLEST
 from sktopic._typing import FloatArray, MatrixLike
 
@@ -63,14 +64,9 @@ def document_components(
     >>> start = document_components(bars.data, 10, random_state=0)
     >>> lda = OnlineVariationalLDA(10, components_init=start, random_state=0).fit(bars.data)
     """
-    n_components = _checked_number(n_components)
-    if not _is_number(share, Real) or not 0.0 <= share <= 1.0:
-        raise ValueError(f"share={share!r}: a number from 0 to 1 is allowed.")
-    with explaining(X, "document_components"):
-        X = check_array(check_sparse_structure(X), accept_sparse="csr", dtype=np.float64, input_name="X")
-    X = as_documents(X)
-    check_counts(X, "document_components")
-    counts = canonical_counts(X)
+    n_components = checked_integer("n_components", n_components, 1, MOST_TOPICS)
+    share = checked_number("share", share, 1.0)
+    counts = canonical_counts(checked_documents(X, "document_components", dtype=np.float64))
     lengths = counts.sum(axis=1)
     with_words = np.flatnonzero(lengths > 0.0)
     if len(with_words) == 0:
@@ -149,18 +145,16 @@ def seed_prior(
     >>> sorted(lda.components_[0].argsort()[::-1][:5].tolist())
     [0, 1, 2, 3, 4]
     """
-    n_components = _checked_number(n_components)
-    _check_parameter("weight", weight)
+    n_components = checked_integer("n_components", n_components, 1, MOST_TOPICS)
+    weight = checked_number("weight", weight, LARGEST, SMALLEST)
     if base is not None:
-        _check_parameter("base", base)
+        base = checked_number("base", base, LARGEST, SMALLEST)
     if missing not in ("error", "ignore"):
         raise ValueError(f"missing={missing!r}: 'error' or 'ignore' is allowed.")
     # Mappings such as `vocabulary_` and sets are rejected: their order is not the order of columns.
     names = _checked_words(feature_names, "feature_names", "a sequence of words", (Mapping, Set))
     column = {name: i for i, name in enumerate(names)}
-    if len(column) < len(names):
-        twice = [repr(name) for name, number in Counter(names).items() if number > 1]
-        raise ValueError(f"feature_names has names that occur several times: {', '.join(twice[:10])}.")
+    check_distinct(names, "feature_names")
     topics = _topics(groups, n_components)
     words = {
         name: _checked_words(group, f"groups[{name!r}]", "a list of words") for name, group in groups.items()
@@ -182,21 +176,10 @@ def seed_prior(
     rows, columns = np.array(sorted(seeds)).reshape(-1, 2).T
     shape = n_components, len(column)
     if base is None:
-        return sp.csr_array((np.full(len(rows), float(weight)), (rows, columns)), shape=shape)
-    prior = np.full(shape, float(base))
+        return sp.csr_array((np.full(len(rows), weight), (rows, columns)), shape=shape)
+    prior = np.full(shape, base)
     prior[rows, columns] += weight
     return prior
-
-
-def _checked_number(n_components):
-    if not _is_number(n_components) or not 1 <= n_components < 2**31:
-        raise ValueError(f"n_components={n_components!r:.40}: an integer from 1 to {2**31 - 1} is allowed.")
-    return int(n_components)
-
-
-def _check_parameter(name, value):
-    if not _is_number(value, Real) or not SMALLEST <= value <= LARGEST:
-        raise ValueError(f"{name}={value!r}: a number between {SMALLEST:g} and {LARGEST:g} is allowed.")
 
 
 def _topics(groups, n_components):
@@ -224,8 +207,8 @@ def _topics(groups, n_components):
     return {name: int(name) if _is_number(name) else next(free) for name in groups}
 
 
-def _is_number(value, kind=Integral):
-    return isinstance(value, kind) and not isinstance(value, bool)
+def _is_number(value):
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _checked_words(words, owner, allowed, unordered=()):

@@ -158,7 +158,7 @@ def bad_blocks():
         (X * np.nan, "NaN"),
         (hashed, "alternate_sign=False, norm=None"),
         (outside, "column indices from 7 to 7"),
-        ([["a"]], "could not convert"),
+        ([["a"]], "X has words"),
         ([1, 2], "Expected 2D"),
         ([[{}]], ""),
     ):

@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sktopic import DirectAssignmentHDP, HybridHDP, OnlineEMLDA
 from sktopic.dask import DaskTopicModel, _cluster, _state
 from sktopic.dask._files import Folder
+from sktopic.dask._inference import ServedModel
 from sktopic.dask._rounds import Plan, rounds
 from sktopic.datasets import make_bars, save_corpus
 from sktopic.inspection import name_topics, top_words, topic_sizes, topic_table, word_topic_table
@@ -169,6 +170,13 @@ def test_a_folder_for_a_while_is_new_and_only_its_files_are_removed(tmp_path):
     assert [path.name for path in (tmp_path / "scratch").rglob("*")] == ["sub", "thesis.txt"]
     pytest.importorskip("fsspec")
     assert Folder("memory://there-is-none").names() == []
+
+
+def test_a_process_reads_a_model_once(tmp_path):
+    """Although each of its tasks has a copy of what names the file."""
+    model = OnlineEMLDA(3).fit(make_bars(50, random_state=0).data)
+    served = ServedModel.write(model, Folder(tmp_path))
+    assert pickle.loads(pickle.dumps(served)).model() is served.model()
 
 
 def test_names_of_words_are_those_of_the_corpus_and_not_sent_to_tasks(tmp_path):

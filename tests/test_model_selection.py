@@ -16,6 +16,7 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 
 from sktopic import DegenerateDirichletLDA, HybridHDP, OnlineEMLDA, model_selection
+from sktopic._runtime._result_file import ResultFile
 from sktopic.datasets import make_bars
 from sktopic.metrics import coherence, document_completion, stability
 from sktopic.model_selection import ModelMeasures, TopicNumberCurve, topic_number_curve
@@ -112,17 +113,17 @@ def test_parallel_fits_give_the_same_curve_and_are_kept_before_slower_ones_end(c
         assert measured(topic_number_curve(LDA, X, **given)) == measured(curve)
 
 
-OURS = b'{"key": "0"}\n'
-
-
 def test_a_file_of_anything_else_is_refused_and_stays(tmp_path):
     file = tmp_path / "thesis.txt"
+    ResultFile(file).append("0", {})
+    ours = file.read_bytes()
     for content, number in (
         (b"years of work", 1),
         (b"years of work\n", 1),
         (b'{"key": \n', 1),
-        (OURS + b"[]\n" + OURS, 2),
-        (OURS + b"years of work", 2),
+        (ours + b"[]\n" + ours, 2),
+        (ours + ours.replace(b'"0"', b'"1"'), 2),
+        (ours + b"years of work", 2),
     ):
         file.write_bytes(content)
         message = rf"thesis.txt, line {number} is damaged: .* Delete the line"

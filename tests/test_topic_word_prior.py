@@ -254,7 +254,7 @@ def test_what_is_wrong_with_seeds_is_said():
         ({"groups": {"a": [["w1"]]}}, TypeError, "groups\\['a'\\] has \\['w1'\\]; words"),
         ({"groups": {"a": [("w1", [])]}}, TypeError, "groups\\['a'\\] has \\('w1', \\[\\]\\); words"),
         ({"groups": {1.5: ["w1"]}}, TypeError, "key 1.5"),
-        ({"feature_names": [*WORDS, "w3"]}, ValueError, "several times: 'w3'"),
+        ({"feature_names": [*WORDS, "w3"]}, ValueError, "feature_names is invalid: .* Repeated: 'w3'"),
         ({"feature_names": [["w1"]]}, TypeError, "feature_names has \\['w1'\\]; words"),
         ({"feature_names": "w1"}, TypeError, "feature_names is a str"),
         ({"feature_names": {"w1": 1, "w0": 0}}, TypeError, "feature_names is a dict"),

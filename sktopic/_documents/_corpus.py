@@ -11,7 +11,6 @@ when they are read, block by block, and pages of the files are read then.
 
 from __future__ import annotations
 
-import math
 import os
 import stat
 from collections.abc import Iterator
@@ -33,8 +32,8 @@ from sktopic._runtime._array_archive import (
     described_arrays,
     digest_of,
     dtype_name,
-    npy_header,
     parse_json,
+    read_npy,
 )
 
 FORMAT = "sktopic corpus"
@@ -396,20 +395,9 @@ def _typed(name, array, dtypes, length):
 def _mapped(folder, path, declared, verify):
     """A .npy file as an array, read-only, checked."""
     dtype, shape, digest = declared
-    header, n_bytes = npy_header(dtype, shape), math.prod(shape) * dtype.itemsize
     with folder(path) as file:
-        size = _regular_size(file, path)
-        if size != len(header) + n_bytes:
-            raise ValueError(
-                f"it has {size} bytes; with {list(shape)} of {dtype}, {len(header) + n_bytes} are allowed"
-            )
-        if file.read(len(header)) != header:
-            raise ValueError(f"its header is not that of {list(shape)} of {dtype}")
-        if n_bytes == 0:  # which cannot be mapped
-            array = np.empty(shape, dtype)
-            array.flags.writeable = False
-        else:  # as scipy.sparse would have it: what is computed from it is in memory, and says so
-            array = np.asarray(np.memmap(file, dtype, "r", len(header), shape))
+        array = read_npy(file, 0, _regular_size(file, path), dtype, shape, mapped=True)
+    array.flags.writeable = False
     if verify and digest_of(array) != digest:
         raise ValueError("its SHA-256 digest is wrong")
     return array

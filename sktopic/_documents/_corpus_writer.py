@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array
 
 from sktopic._documents._block_order import BLOCK_SIZE, blocks_of
 from sktopic._documents._corpus import (
@@ -48,14 +47,8 @@ from sktopic._documents._corpus import (
     index_type,
 )
 from sktopic._documents._feature_names import check_same_names, distinct_names, text_columns
-from sktopic._documents._matrices import (
-    COUNT_TYPES,
-    as_documents,
-    canonical_counts,
-    check_counts,
-    check_sparse_structure,
-    rows_of_documents,
-)
+from sktopic._documents._input_messages import checked_documents
+from sktopic._documents._matrices import canonical_counts, rows_of_documents
 from sktopic._runtime._array_archive import CHUNK, HEADER, description, npy_header
 from sktopic._runtime._files import pass_on, real_path, sync_folder
 from sktopic._runtime._interrupt import uninterrupted
@@ -300,17 +293,7 @@ def _counts(block):
 
 def _documents(X):
     """A matrix as_documents, checked."""
-    X = check_array(
-        check_sparse_structure(X),
-        accept_sparse="csr",
-        dtype=COUNT_TYPES,
-        ensure_all_finite=False,
-        ensure_min_samples=0,
-        input_name="X",
-    )
-    X = as_documents(X)
-    check_counts(X, "save_corpus")
-    return X
+    return checked_documents(X, "save_corpus", ensure_min_samples=0)
 
 
 def _count_type(data):

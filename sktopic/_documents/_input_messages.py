@@ -4,11 +4,20 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils import check_array
 
 from sktopic._documents._corpus import Corpus
+from sktopic._documents._matrices import (
+    COUNT_TYPES,
+    are_documents,
+    as_documents,
+    check_counts,
+    check_sparse_structure,
+)
 from sktopic._kernels.documents._reading import count_rows_of_words
 from sktopic.exceptions import CountsWarning
 
@@ -42,6 +51,8 @@ FEWEST_DIMENSIONS = 32
 # say too little. It takes 15 ms for 100,000 abstracts.
 FEWEST_OF_WORDS, FEWEST_OF_DOCUMENTS = 1000, 500
 LEAST_RATIO, RATIO_AHEAD, SKEWNESS_AHEAD = 18.0, 1.2, 0.5
+# Makes a matrix of numbers of X, which belongs to no estimator.
+AS_NUMBERS = partial(check_array, input_name="X")
 # Rows that are looked through at a time.
 MANY_ROWS = 1 << 13
 # Of X in other forms: what it has, and what turns that into counts.
@@ -67,6 +78,23 @@ OF_FITTED = {
     "the path of a folder": "to use a corpus on disk, pass sktopic.datasets.open_corpus(path)",
     "a path, but no folder is there": "to use a corpus on disk, pass sktopic.datasets.open_corpus(path)",
 }
+
+
+def checked_documents(X, owner, n_features=None, validate=AS_NUMBERS, **options):
+    """Return a matrix as_documents; raise ValueError if it is not a matrix of counts.
+
+    owner : who expects counts
+    n_features : the columns that are expected, if known
+    validate : function of X and options of `check_array` that makes a matrix of numbers of it
+    """
+    X = check_sparse_structure(X)
+    if issparse(X) and X.ndim == 2 and X.shape[0] > 0 and X.shape[1] == n_features and are_documents(X):
+        return X  # validation by scikit-learn takes longer than inference of a short document
+    with explaining(X, owner, n_features):
+        options = {"accept_sparse": "csr", "dtype": COUNT_TYPES, "ensure_all_finite": False} | options
+        X = as_documents(validate(X, **options))
+    check_counts(X, owner)
+    return X
 
 
 @contextmanager

@@ -3,10 +3,9 @@
 All of them are visited in batches by training, and in blocks by what reads each document once. A matrix is in
 memory, and may be visited in any order. The arrays of a corpus are mapped, and blocks may be computed while
 they are read: of these, no more than what `_block_order` mixes is held at a time, and nothing in memory grows
-with the number of documents but their weights, where these are given.
+with the number of documents but their weights, where these are given, and a byte each if some are held out.
 """
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
@@ -15,12 +14,13 @@ from operator import itemgetter
 import numpy as np
 import scipy.sparse as sp
 
-from sktopic._documents._block_order import BLOCK_SIZE, blocks_of, mixed, permuted, random_order, windows
+from sktopic._documents._block_order import blocks_of, mixed, permuted, random_order, windows
 from sktopic._documents._corpus import Corpus, naming
 from sktopic._documents._input_messages import CorpusSummary
 from sktopic._documents._matrices import GROUP_SIZE, DocumentReader, rows_of_documents
 from sktopic._documents._sample_weight import check_sample_weight
 from sktopic._kernels.random._rng import combine_keys
+from sktopic._runtime._attributes import twin
 
 
 def are_blocks(X):
@@ -182,17 +182,18 @@ class CorpusDocuments(MatrixDocuments):
     Parameters
     ----------
     X, sample_weight, rows : as of MatrixDocuments
-    part : Part of these rows, or None: all
+    part : ndarray of bool, which of these rows there are, or None: all
     """
 
     def __init__(self, X, sample_weight=None, rows=None, part=None):
         super().__init__(X, sample_weight, rows)
         self._part, self._n_rows = part, self.n_documents
         if part is not None:
-            self.n_documents = part.n_documents
+            self.n_documents = np.count_nonzero(part)
 
     def split(self, fraction, key):
-        parts = (Part(self._n_rows, fraction, key, held_out) for held_out in (False, True))
+        is_held_out = held_out(self._n_rows, fraction, key)
+        parts = ~is_held_out, is_held_out
         return tuple(CorpusDocuments(self._X, self._sample_weight, self._rows, part) for part in parts)
 
     def weighted_blocks(self):
@@ -211,7 +212,7 @@ class CorpusDocuments(MatrixDocuments):
         """Rows, some thousands at a time."""
         for positions in visited(blocks_of(self._n_rows), key):
             if self._part is not None:
-                positions = positions[self._part.has(positions)]
+                positions = positions[self._part[positions]]
             yield positions if self._rows is None else self._rows[positions]
 
     def batches(self, size, key=None):
@@ -250,12 +251,6 @@ class BlockDocuments(Documents):
         self._sample_weight = self._part = None
         self._summary = CorpusSummary()
 
-    def _with(self, **state):
-        changed = copy.copy(self)
-        for name, value in state.items():
-            setattr(changed, name, value)
-        return changed
-
     def checked_by(self, check):
         self._check = check
         return self
@@ -286,7 +281,7 @@ class BlockDocuments(Documents):
     @property
     def n_documents(self):
         if self._part is not None:
-            return self._part.n_documents
+            return np.count_nonzero(self._part)
         return None if self._begins is None else int(self._begins[-1])
 
     def weighted(self, sample_weight):
@@ -304,20 +299,19 @@ class BlockDocuments(Documents):
         if weights is None:
             return self
         counted = [np.count_nonzero(weights[first:last]) for first, last in pairwise(bounds)]
-        return self._with(_sample_weight=weights, _begins=_bounds(counted))
+        return twin(self, _sample_weight=weights, _begins=_bounds(counted))
 
     def split(self, fraction, key):
-        n = self.n_documents
-        return tuple(self._with(_part=Part(n, fraction, key, held_out)) for held_out in (False, True))
+        is_held_out = held_out(self.n_documents, fraction, key)
+        return twin(self, _part=~is_held_out), twin(self, _part=is_held_out)
 
     def total_weight(self):
         if self._sample_weight is None:
             return self.n_documents
-        counted, n = self._sample_weight[self._sample_weight > 0.0], int(self._begins[-1])
-        if self._part is None:
+        counted, part = self._sample_weight[self._sample_weight > 0.0], self._part
+        if part is None:
             return float(counted.sum())
-        windows = visited(blocks_of(n), None)
-        return sum(float(counted[some[self._part.has(some)]].sum()) for some in windows)
+        return sum(float(counted[a:b][part[a:b]].sum()) for a, b in blocks_of(len(counted)))
 
     def _read(self, order=None):
         """Iterate over the numbers of blocks and the blocks, checked; order: the numbers of a sequence."""
@@ -355,8 +349,8 @@ class BlockDocuments(Documents):
     def weighted_blocks(self):
         for X, weights, begin in self._counted():
             if self._part is not None:
-                some = self._part.has(np.arange(begin, begin + X.shape[0]))
-                X, weights = _rows_of(X, weights, np.flatnonzero(some))
+                some = np.flatnonzero(self._part[begin : begin + X.shape[0]])
+                X, weights = _rows_of(X, weights, some)
             yield X, weights
 
     def batches(self, size, key=None):
@@ -393,51 +387,20 @@ class BlockDocuments(Documents):
         for number, window in enumerate(windows(ranges())):
             rows = random_order(sum(n for _, n in window), combine_keys(key, 0), number)
             if self._part is not None:
-                positions = [np.arange(begin, begin + X.shape[0]) for X, _, begin in held]
-                rows = rows[self._part.has(np.concatenate(positions)[rows])]
+                part = [self._part[begin : begin + X.shape[0]] for X, _, begin in held]
+                rows = rows[np.concatenate(part)[rows]]
             joined = _joined([(X, weights) for X, weights, _ in held])
             held.clear()
             yield _rows_of(*joined, rows)
 
 
-class Part:
-    """A random part of documents, or the others; the same number of each block, up to one.
-
-    Parameters
-    ----------
-    n : int
-        Documents in all.
-    fraction : float
-        Share that is held out: at least one, and not all.
-    key : int
-        Which part it is.
-    is_held_out : bool
-        Whether it is that part, or the others.
-    """
-
-    def __init__(self, n, fraction, key, is_held_out):
-        self._n, self._fraction, self._key, self._is_held_out = n, fraction, key, is_held_out
-        self._n_held_out = _number_held_out(fraction, n)
-        self.n_documents = self._n_held_out if is_held_out else n - self._n_held_out
-
-    def has(self, positions):
-        """Whether documents at these positions are in it, ndarray of bool."""
-        blocks, found = positions // BLOCK_SIZE, np.empty(len(positions), dtype=bool)
-        for block in np.unique(blocks):
-            here = blocks == block
-            found[here] = self._of_block(int(block))[positions[here] - block * BLOCK_SIZE]
-        return found
-
-    def _of_block(self, block):
-        first, last = block * BLOCK_SIZE, min((block + 1) * BLOCK_SIZE, self._n)
-        size = self._held_out_before(last) - self._held_out_before(first)
-        order = np.random.RandomState(combine_keys(self._key, block) % 2**32).permutation(last - first)
-        return (order < size) == self._is_held_out
-
-    def _held_out_before(self, position):
-        if position == self._n:
-            return self._n_held_out
-        return min(round(self._fraction * position), self._n_held_out)
+def held_out(n, fraction, key):
+    """Return which of n documents are held out, ndarray of bool: as many of each block, up to one."""
+    found, total = np.empty(n, dtype=bool), _number_held_out(fraction, n)
+    for number, (first, last) in enumerate(blocks_of(n)):
+        before, until = (total if end == n else min(round(fraction * end), total) for end in (first, last))
+        found[first:last] = random_order(last - first, key, number) < until - before
+    return found
 
 
 def _number_held_out(fraction, n):
@@ -471,17 +434,8 @@ def _joined(parts):
 
 
 def _stacked(blocks):
-    """Blocks from as_documents as one of them; counts of different types become float64."""
-    if len(blocks) == 1:
-        return blocks[0]
-    index = np.int32 if sum(X.nnz for X in blocks) < 2**31 else np.int64
-    kinds = {X.data.dtype for X in blocks}
-    data = np.concatenate([X.data for X in blocks], dtype=None if len(kinds) == 1 else np.float64)
-    indices = np.concatenate([X.indices for X in blocks], dtype=index)
-    bounds = np.cumsum([0, *(X.nnz for X in blocks)])
-    indptr = [X.indptr[:-1].astype(index) + index(first) for (first, _), X in zip(pairwise(bounds), blocks)]
-    arrays = data, indices, np.append(np.concatenate(indptr), index(bounds[-1]))
-    return sp.csr_array(arrays, shape=(sum(X.shape[0] for X in blocks), blocks[0].shape[1]))
+    """Blocks from as_documents as one of them."""
+    return blocks[0] if len(blocks) == 1 else sp.vstack(blocks, format="csr")
 
 
 def _no_blocks():

@@ -80,3 +80,23 @@ def _check_bool(name, value, constraints):
     if "boolean" not in constraints and "verbose" not in constraints:
         allowed = " or ".join(str(make_constraint(constraint)) for constraint in constraints)
         raise ValueError(f"{name}={value} is invalid: must be {allowed}.")
+
+
+# Parameters of functions, whose messages have the value first
+
+
+def checked_integer(name, value, least, most=None, advice=""):
+    """Return an integer parameter as int; ValueError for any other value."""
+    fits = isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+    if not fits or (most is not None and value > most):
+        allowed = f"from {least} on" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name}={value!r:.80} is invalid: must be an integer {allowed}. {advice}".rstrip())
+    return int(value)
+
+
+def checked_number(name, value, most, least=0.0):
+    """Return a number from least to most as float; ValueError for any other value."""
+    number = value.item() if isinstance(value, np.generic) else value  # NumPy would cast `most` to its type
+    if not isinstance(number, Real) or isinstance(number, bool) or not least <= number <= most:
+        raise ValueError(f"{name}={value!r:.40} is invalid: must be a number from {least:g} to {most:g}.")
+    return float(number)

@@ -48,11 +48,14 @@ class LaneUpdate:
         Words of its documents, ascending.
     added : ndarray or csr_array of shape (n_words, n_topics), float64 or float32
         Change of their statistics, as if there were no other lanes.
+    digest : str
+        Digest of all of these, which `sktopic.distributed` checks.
     """
 
     summary: LaneSums
     words: np.ndarray
     added: np.ndarray | sp.csr_array
+    digest: str = ""
 
     def part_for(self, first, last):
         """Return the part for the shard of words first to last - 1; its `words` are positions in it."""

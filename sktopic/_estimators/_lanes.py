@@ -53,10 +53,6 @@ WITH_LANES = (
     "OnlineEMLDA, HybridLDA, OnlineVariationalLDA, OnlineCVB0LDA, OnlineOPELDA, StreamingVariationalLDA, "
     "StreamingGibbsLDA or HybridHDP"
 )
-# Far above any sum of document or token numbers.
-TOO_LARGE = 1e100
-# Relative rounding errors of statistics, some of which are differences.
-ROUNDING = 1e-9
 # Parameters that may differ between the merging model and lanes, because no update reads them. Exceptions are
 # batch_size, which each lane gets, and random_state, which the seed replaces.
 NOT_OF_AN_UPDATE = {
@@ -130,10 +126,6 @@ class RoundStart:
         if hasattr(bare, "_skl_callbacks"):
             del bare._skl_callbacks
         return cls(bare, state)
-
-    def followed_by(self, state):
-        """Return the RoundStart of the same estimator with another state."""
-        return RoundStart(self.estimator, state)
 
     def state_with(self, rows):
         """Return the state with these rows of words, whose arrays may be changed in place."""
@@ -243,7 +235,7 @@ def initial_rows(start, first, last):
 def set_initial_totals(start, totals):
     """Return the RoundStart with the sums of the initial rows of all shards, in order."""
     words = replace(start.state.words, totals=np.concatenate(totals).sum(axis=0))
-    return start.followed_by(replace(start.state, words=words))
+    return replace(start, state=replace(start.state, words=words))
 
 
 # A round
@@ -362,7 +354,7 @@ def merge_lanes(start, summaries, is_first_visit=True):
     with Workers(None) as workers:
         state = counted(method.absorb_counts(state, found, update, workers), update, n_documents)
     merge = RowsMerge(float(left * state.words.scale), weights, word_prior_step)
-    return start.followed_by(replace(state, words=state.words.folded())), merge
+    return replace(start, state=replace(state, words=state.words.folded())), merge
 
 
 def check_same_model(summary, identity):
@@ -383,8 +375,6 @@ def _check_round(lanes, identity):
             f"the lanes {[s.lane for s in lanes]} are not a round: must be 0, 1, 2, ..., each once."
         )
     first = lanes[0]
-    if first.n_updates < 1:
-        raise ValueError(f"n_updates={first.n_updates} of lane 0 is invalid: must be at least 1.")
     for summary in lanes:
         check_same_model(summary, identity)
         if summary.n_updates != first.n_updates:
@@ -431,7 +421,7 @@ def learn_from_rows(start, merge, sums, ends_pass=False):
     if merge.word_prior_step is not None:
         mean = mean_log_of_sums(state.words, np.concatenate(sums), method.unit(state), state.word_prior.base)
         state = method.learn_word_prior(state, mean, merge.word_prior_step)
-    return start.followed_by(replace(state, n_passes=state.n_passes + ends_pass))
+    return replace(start, state=replace(state, n_passes=state.n_passes + ends_pass))
 
 
 def merge_whole(start, rows, updates, is_first_visit=True, ends_pass=False):

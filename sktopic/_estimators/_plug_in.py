@@ -9,8 +9,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from sktopic._documents._corpus import Corpus
 from sktopic._documents._feature_names import check_same_names, text_columns
-from sktopic._documents._input_messages import explaining
-from sktopic._documents._matrices import COUNT_TYPES, as_documents, check_counts, check_sparse_structure
+from sktopic._documents._input_messages import checked_documents, explaining
 from sktopic._documents._sources import documents_of
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._runtime._surrogates import shown
@@ -191,11 +190,7 @@ def _check_matrix(X, topics, names):
     """Return a matrix as_documents over the vocabulary of the topics."""
     check_same_names(names, text_columns(X), "X")
     owner, n_words = "the topic model", len(topics.store)
-    with explaining(X, owner, n_words):
-        X = check_sparse_structure(X)
-        X = check_array(X, accept_sparse="csr", dtype=COUNT_TYPES, ensure_all_finite=False, input_name="X")
-    X = as_documents(X)
-    check_counts(X, owner)
+    X = checked_documents(X, owner, n_words)
     with explaining(X, owner, n_words):
         if X.shape[1] != n_words:
             raise ValueError(f"X has {X.shape[1]} features, but the topics have {n_words} words.")

@@ -19,14 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sktopic._documents._input_messages import explaining
-from sktopic._documents._matrices import (
-    COUNT_TYPES,
-    are_documents,
-    as_documents,
-    check_counts,
-    check_sparse_structure,
-)
+from sktopic._documents._input_messages import checked_documents
 from sktopic._documents._sources import documents_of, joined
 from sktopic._estimators._concurrency import (
     changing,
@@ -88,11 +81,6 @@ def _page_address():
         return ""
     pages = dict(entry.split(", ", 1) for entry in urls).get("Documentation")
     return pages + "/generated/{estimator_module}.{estimator_name}.html" if pages else ""
-
-
-def _has_features(X, n_features):
-    """Whether sparse X has samples and n_features columns."""
-    return sp.issparse(X) and X.ndim == 2 and X.shape[0] > 0 and X.shape[1] == n_features
 
 
 def start_training(model, n_features):
@@ -208,18 +196,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _validate_documents(self, X, reset=False):
         """Return a matrix as_documents; with reset, set the attributes that describe its features."""
-        X = check_sparse_structure(X)
-        if not reset and _has_features(X, getattr(self, "n_features_in_", None)) and are_documents(X):
-            return X  # validation by scikit-learn takes longer than inference of a short document
-        owner = type(self).__name__
-        with explaining(X, owner, None if reset else self.n_features_in_):
-            options = {"accept_sparse": "csr", "dtype": COUNT_TYPES, "ensure_all_finite": False}
+
+        def validate(X, **options):
             # scikit-learn would warn of each sparse matrix, which cannot have names.
             model = without_names(self) if sp.issparse(X) and not reset else self
-            X = validate_data(model, X, reset=reset, **options)
-        X = as_documents(X)
-        check_counts(X, owner)
-        return X
+            return validate_data(model, X, reset=reset, **options)
+
+        return checked_documents(X, type(self).__name__, None if reset else self.n_features_in_, validate)
 
     def _checked(self):
         """Return self; raise ValueError if parts of the fitted state do not fit together."""

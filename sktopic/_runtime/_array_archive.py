@@ -49,6 +49,27 @@ def npy_header(dtype, shape):
     return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text
 
 
+def read_npy(file, start, size, dtype, shape, mapped):
+    """Return the array of this dtype and shape in a .npy file, part of a file: size bytes from start on.
+
+    mapped : whether to map it, read-only, instead of reading it; an array without items cannot be mapped
+    """
+    header = npy_header(dtype, shape)
+    needed = len(header) + math.prod(shape) * dtype.itemsize
+    if size != needed:
+        raise ValueError(f"it has {size} bytes, where {list(shape)} of {dtype} take {needed}")
+    file.seek(start)
+    if file.read(len(header)) != header:
+        raise ValueError(f"its .npy header is not that of {list(shape)} of {dtype}")
+    if file.tell() % ALIGNMENT:
+        raise ValueError(f"its items do not begin at a multiple of {ALIGNMENT} bytes")
+    if mapped and needed > len(header):
+        return np.asarray(np.memmap(file, dtype, "r", file.tell(), shape))
+    array = np.empty(shape, dtype)
+    file.readinto(array.reshape(-1).view(np.uint8))
+    return array
+
+
 def dtype_name(dtype):
     """Return the name of a dtype in a JSON header."""
     return dtype.str if dtype.names is None else repr(np.lib.format.dtype_to_descr(dtype))
@@ -129,14 +150,14 @@ def _write_entry(archive, file, name, pieces):
             opened.write(piece)
 
 
-def parse_json(text, name=HEADER):
-    """Return the dict that bytes of JSON stand for; ValueError for all else. name : name of the file."""
+def parse_json(text):
+    """Return the dict that bytes of JSON stand for, the content of HEADER; ValueError for all else."""
     try:
         parsed = json.loads(text.decode("utf-8"))
     except RecursionError:
-        raise ValueError(f"{name} is nested too deeply") from None
+        raise ValueError(f"{HEADER} is nested too deeply") from None
     if type(parsed) is not dict:
-        raise ValueError(f"{name} is not a JSON object")
+        raise ValueError(f"{HEADER} is not a JSON object")
     return parsed
 
 
@@ -219,21 +240,10 @@ class ArrayArchive:
         if declared.dtype != dtype_name(dtype):
             found = ascii(declared.dtype)[1:-1]  # the name may be unprintable
             raise ValueError(f"the array {name} is {found:.80}, where {dtype_name(dtype)} is needed")
-        header, length = npy_header(dtype, declared.shape), math.prod(declared.shape)
-        begin, needed = start + len(header), len(header) + length * dtype.itemsize
-        if size != needed:
-            shape = list(declared.shape)
-            raise ValueError(f"the array {name} of shape {shape} takes {needed} bytes; its entry has {size}")
-        if self._read(start, len(header)) != header:
-            raise ValueError(f"the .npy header of {name} is not that of a {dtype} array {declared.shape}")
-        if begin % ALIGNMENT:
-            raise ValueError(f"the array {name} does not begin at a multiple of {ALIGNMENT} bytes")
-        if mapped and length:
-            array = np.asarray(np.memmap(self._file, dtype, "r", offset=begin, shape=declared.shape))
-        else:
-            array = np.empty(declared.shape, dtype)
-            self._file.seek(begin)
-            self._file.readinto(array.reshape(-1).view(np.uint8))
+        try:
+            array = read_npy(self._file, start, size, dtype, declared.shape, mapped)
+        except ValueError as error:
+            raise ValueError(f"the array {name} is damaged: {error}") from None
         if (verify or not mapped) and digest_of(array) != declared.sha256:
             raise ValueError(f"the SHA-256 digest of the array {name} is wrong")
         return array

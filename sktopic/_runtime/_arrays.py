@@ -38,7 +38,7 @@ class Scratch:
         return sys.getrefcount(self._memory) > 2  # this object and the call itself
 
 
-def real_numbers(value, copy=True):
+def real_numbers(value):
     """Return what users give as ndarray of float64; TypeError or ValueError unless it is of real numbers."""
     array = np.asarray(value)
     # NumPy would leave out imaginary parts, and read digits in texts.
@@ -48,7 +48,7 @@ def real_numbers(value, copy=True):
         raise TypeError
     try:
         with np.errstate(over="ignore"):  # of a longdouble: infinite, as callers find
-            return array.astype(np.float64, copy=copy)
+            return array.astype(np.float64)
     except OverflowError as error:  # of integers that no float holds
         raise ValueError from error
 

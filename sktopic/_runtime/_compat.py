@@ -68,31 +68,19 @@ def validate_params(constraints: dict[str, list[Any]]) -> Callable[[Function], F
     whole = {name for name, allowed in constraints.items() if any(map(_is_integer_range, allowed))}
 
     def decorator(function: Function) -> Function:
-        arguments = signature(function)
-        places = [(i, name) for i, name in enumerate(arguments.parameters) if name in whole]
+        checked, arguments = check(function), signature(function)
 
-        @check
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            for i, name in places:
-                if name in kwargs:
-                    kwargs[name] = _plain(name, kwargs[name])
-                elif i < len(args):
-                    args = (*args[:i], _plain(name, args[i]), *args[i + 1 :])
-            return function(*args, **kwargs)
-
-        @wraps(function)
-        def named(*args: Any, **kwargs: Any) -> Any:
             try:
-                return call(*args, **kwargs)
-            except TypeError as error:
-                try:
-                    arguments.bind(*args, **kwargs)
-                except TypeError:  # scikit-learn's message does not name the function
-                    raise TypeError(f"{function.__name__}(): {error}") from None
-                raise
+                given = arguments.bind(*args, **kwargs)
+            except TypeError as error:  # its message does not name the function
+                raise TypeError(f"{function.__name__}(): {error}") from None
+            for name in whole & given.arguments.keys():
+                given.arguments[name] = _plain(name, given.arguments[name])
+            return checked(*given.args, **given.kwargs)
 
-        return cast(Function, named)
+        return cast(Function, call)
 
     return decorator
 

@@ -1,5 +1,6 @@
 """Results of a long computation in a file, one line of JSON each, from which it can go on."""
 
+import hashlib
 import json
 import os
 import pickle
@@ -8,7 +9,6 @@ from contextlib import suppress
 import joblib
 import scipy.sparse as sp
 
-from sktopic._runtime._array_archive import parse_json
 from sktopic._runtime._files import open_regular, real_path
 
 # What every line begins with.
@@ -19,7 +19,7 @@ class ResultFile:
     """Results by the keys of what they were computed with.
 
     A process that is killed can leave a last line without its end. It is dropped when the file is opened
-    again, and its result computed again.
+    again, and its result computed again. Each line ends with its digest, so what is read was written here.
 
     Parameters
     ----------
@@ -43,43 +43,34 @@ class ResultFile:
                 if not line.endswith(b"\n") and line[: len(START)] == START[: len(line)]:
                     file.truncate(file.tell() - len(line))
                     break
-                key, result = self._checked(number, _parsed, line)
-                self._found[key] = number, result
+                if not line.startswith(START) or line[-SIZE_OF_END:] != _end(line[:-SIZE_OF_END]):
+                    raise ValueError(
+                        f"{self._path}, line {number} is damaged: its digest is not that of a result. Delete "
+                        "the line to compute it again, or give another file."
+                    )
+                entry = json.loads(line)
+                del entry["sha256"]
+                self._found[entry.pop("key")] = entry
 
-    def read(self, key, checked):
-        """The result of a key, as `checked` makes it of a dict; None if there is none.
-
-        checked : function of a dict that raises ValueError if it is not a result
-        """
-        if key not in self._found:
-            return None
-        number, result = self._found[key]
-        return self._checked(number, checked, result)
+    def read(self, key):
+        """The result of a key; None if there is none."""
+        return self._found.get(key)
 
     def append(self, key, result):
         """Keep a result, a dict that JSON can express; floats come back to the last bit."""
-        line = json.dumps({"key": key} | result).encode("ascii") + b"\n"
+        line = json.dumps({"key": key} | result).removesuffix("}").encode("ascii")
         with open_regular(self._path, "ab") as file:
-            file.write(line)
+            file.write(line + _end(line))
             file.flush()
             os.fsync(file.fileno())
 
-    def _checked(self, number, check, content):
-        try:
-            return check(content)
-        except ValueError as error:
-            raise ValueError(
-                f"{self._path}, line {number} is damaged: {error!s:.800}. Delete the line to compute it "
-                "again, or give another file."
-            ) from error
+
+def _end(line):
+    """The end of a line: its digest."""
+    return f', "sha256": "{hashlib.sha256(line).hexdigest()}"}}\n'.encode()
 
 
-def _parsed(line):
-    """Key and result of a line."""
-    if not line.startswith(START):
-        raise ValueError(f"it does not begin with {START.decode()}")
-    result = parse_json(line, name="it")
-    return result.pop("key"), result
+SIZE_OF_END = len(_end(b""))
 
 
 def digest(value):

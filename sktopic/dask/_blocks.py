@@ -9,18 +9,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
 
 from sktopic._documents._block_order import BLOCK_SIZE, blocks_of, random_order
 from sktopic._documents._corpus import Corpus
-from sktopic._documents._input_messages import explaining
-from sktopic._documents._matrices import (
-    COUNT_TYPES,
-    as_documents,
-    canonical_counts,
-    check_counts,
-    check_sparse_structure,
-)
+from sktopic._documents._input_messages import checked_documents
+from sktopic._documents._matrices import canonical_counts, check_sparse_structure
 from sktopic._runtime._optional import import_dask, import_dask_array, import_pyarrow
 from sktopic.dask._cluster import TaskFailed
 from sktopic.datasets._blocks import check_columns, check_n_features, counts_of_lists
@@ -242,13 +235,7 @@ def stacked(partition):
 def checked_block(block, number, owner, n_features=None):
     """Return a block as CSR with ascending words; BlockError if it is not a valid count matrix."""
     try:
-        block = check_sparse_structure(block)
-        with explaining(block, owner):
-            block = check_array(
-                block, accept_sparse="csr", dtype=COUNT_TYPES, ensure_all_finite=False, ensure_min_samples=0
-            )
-        block = as_documents(block)
-        check_counts(block, owner)
+        block = checked_documents(block, owner, ensure_min_samples=0)
         if n_features not in (None, block.shape[1]):
             raise ValueError(
                 f"X has {block.shape[1]} features, but {owner} is expecting {n_features} features."

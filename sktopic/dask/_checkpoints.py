@@ -11,11 +11,11 @@ from numbers import Real
 import numpy as np
 
 from sktopic._estimators._fitted_state import check_values, fitted_of, set_fitted
-from sktopic._estimators._lanes import ROWS, TOO_LARGE, RoundStart, finish, rows_of, without_rows
+from sktopic._estimators._lanes import ROWS, RoundStart, finish, rows_of, without_rows
 from sktopic._estimators._model_files import described, described_fitted, fitted_in
 from sktopic._runtime._attributes import twin
 from sktopic._state._fields import arrays_of, values_of
-from sktopic.dask._files import read_rows, write_rows
+from sktopic.dask._files import TOO_LARGE, read_rows, write_rows
 from sktopic.dask._state import MergedState, shards_of
 
 FORMAT = "sktopic checkpoint 1"

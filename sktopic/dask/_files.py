@@ -13,12 +13,15 @@ from uuid import uuid4
 
 import numpy as np
 
-from sktopic._estimators._lanes import ROUNDING, TOO_LARGE
 from sktopic._runtime._array_archive import DAMAGED, ArrayArchive, write_archive
 from sktopic._runtime._files import open_regular, real_path, write_file
 from sktopic._runtime._optional import import_dask, import_fsspec
 from sktopic.dask._cluster import Cluster, Here
 
+# Far above any sum of document or token numbers.
+TOO_LARGE = 1e100
+# Relative rounding errors of statistics, some of which are differences.
+ROUNDING = 1e-9
 # Folders of served models. They exist until this process ends, because lazy arrays read them later.
 _served: dict[str, "Folder"] = {}
 

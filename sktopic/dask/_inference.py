@@ -6,7 +6,7 @@ import math
 import pickle
 import threading
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 
 import numpy as np
 
@@ -23,8 +23,7 @@ ROWS_OF_TASK = 8 * BLOCK_SIZE
 # Number of models that a process keeps.
 MODELS_KEPT = 2
 
-_kept: dict["ServedModel", object] = {}
-_keeping = threading.Lock()
+_reading = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -46,15 +45,16 @@ class ServedModel:
 
     def model(self):
         """Return the model, which each process reads once. It uses one thread, like any task."""
-        with _keeping:
-            if self not in _kept:
-                with self.folder.open(self.name) as file:
-                    model = pickle.load(file)
-                model.n_jobs, model.verbose = 1, 0
-                for old in list(_kept)[: -MODELS_KEPT + 1]:
-                    del _kept[old]
-                _kept[self] = model
-            return _kept[self]
+        with _reading:
+            return _model_in(self.folder.address, self.name)
+
+
+@lru_cache(MODELS_KEPT)
+def _model_in(address, name):
+    with Folder(address).open(name) as file:
+        model = pickle.load(file)
+    model.n_jobs, model.verbose = 1, 0
+    return model
 
 
 def lazy_proportions(X, model, served):

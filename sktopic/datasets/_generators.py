@@ -291,11 +291,11 @@ def _draw_corpus(rng, components, prior, lengths):
     )
 
 
-def _break_sticks(rng, concentration, max_components, tolerance=1e-6):
+def _break_sticks(rng, concentration, max_components):
     """Draw GEM weights in decreasing order; the last stick takes the remainder."""
     weights = []
     remaining = 1.0
-    while remaining >= tolerance and len(weights) < max_components - 1:
+    while remaining >= 1e-6 and len(weights) < max_components - 1:
         weights.append(remaining * rng.beta(1.0, concentration))
         remaining -= weights[-1]
     weights.append(remaining)

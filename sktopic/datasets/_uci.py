@@ -21,6 +21,7 @@ from ._readers import parse_docword, parse_vocabulary
 
 _BASE_URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/bag-of-words/"
 _TIMEOUT = 60  # seconds without a response
+_UNCHANGED = {"Accept-Encoding": "identity"}
 
 # Documents, words and entries as published with the collections.
 _PUBLISHED = {
@@ -187,23 +188,10 @@ def _download(base_url, filename, incoming, folder):
             f"Or put the file into {folder}."
         ) from error
     base_url = base_url.rstrip("/") + "/"
-
-    def stream(url, output_file, _pooch):
-        # As pooch's own downloader, but the connection is closed whatever happens.
-        headers = {"Accept-Encoding": "identity"}
-        with requests.get(url, stream=True, timeout=_TIMEOUT, headers=headers) as response:
-            response.raise_for_status()
-            with open(output_file, "wb") as file:
-                for chunk in response.iter_content(1 << 20):
-                    file.write(chunk)
-                received = file.tell()
-            announced = response.headers.get("Content-Length")
-            if announced and "Content-Encoding" not in response.headers and received != int(announced):
-                raise requests.ConnectionError(f"{received} of {announced} bytes received")
-
+    downloader = pooch.HTTPDownloader(chunk_size=1 << 20, timeout=_TIMEOUT, headers=_UNCHANGED)
     repository = pooch.create(path=incoming, base_url=base_url, registry={filename: None})
     try:
-        return Path(repository.fetch(filename, downloader=stream))
+        return Path(repository.fetch(filename, downloader=downloader))
     except requests.RequestException as error:
         raise ConnectionError(
             f"Could not download {base_url}{filename}: {error}. Name a mirror with base_url, or put "
