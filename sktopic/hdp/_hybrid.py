@@ -14,16 +14,15 @@ from sktopic._topics._prior import default_topic_word_prior
 from sktopic._training._minibatches import fit_minibatches
 from sktopic.hdp._estimator import MinibatchHDPEstimator
 from sktopic.hdp._hybrid_topics import HybridState, HybridTopics
-from sktopic.hdp._kept_topics import can_be_kept, fit_kept_topics
 from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS
-from sktopic.hdp._split_merge_topics import SplitMergeTopics
+from sktopic.hdp._split_merge_topics import SplitMergeTopics, enough_topics
 from sktopic.hdp._table_step import TableStep
 
 # topic_word_prior=None with moves. The number of topics is unknown then, so the value cannot depend on it.
-DEFAULT_TOPIC_WORD_PRIOR = 0.05
+DEFAULT_TOPIC_WORD_PRIOR = 0.01
 # Sweeps over a document before those of doc_burn_in, with a window. After fewer sweeps, small topics are
 # still in documents where they do not belong, and seem superfluous.
-MIXING_SWEEPS = 16
+MIXING_SWEEPS = 5
 
 
 class HybridHDP(MinibatchHDPEstimator):
@@ -290,23 +289,20 @@ class HybridHDP(MinibatchHDPEstimator):
             "shared_root": self.reuse_topics,
         }
         if self.split_merge:
-            return SplitMergeTopics(
-                inference=GibbsStep(self.doc_burn_in + MIXING_SWEEPS, self.doc_sweeps),
-                kept_inference=GibbsStep(self.doc_burn_in, self.doc_sweeps),
-                **settings,
-            )
+            step = GibbsStep(self.doc_burn_in + MIXING_SWEEPS, self.doc_sweeps)
+            return SplitMergeTopics(inference=step, **settings)
         if self.sampler == "collapsed":
             return HybridTopics(inference=GibbsStep(self.doc_burn_in, self.doc_sweeps), **settings)
         sparse = self.sampler == "sparse_table_indicator"
         return HybridTopics(inference=TableStep(self.doc_burn_in, self.doc_sweeps, sparse), **settings)
 
     def _fit_documents(self, run, documents, passes, tasks, evaluate):
-        """Train pass by pass. Tokens keep their topics if all fit and the concentrations are given."""
-        learns = "auto" in (self.topic_concentration, self.doc_concentration)
-        if self.split_merge and not learns and passes.max_iter > 1 and can_be_kept(documents):
-            fit_kept_topics(run, documents, passes, tasks, evaluate)
-        else:
-            fit_minibatches(run, documents, passes, tasks, evaluate)
+        """Train pass by pass; with moves, from more topics than the documents support."""
+        if self.split_merge:
+            n_topics = enough_topics(documents)
+            with run.training.changing(), run.training.complete_or_undone(waits=True):
+                run.training.state = run.method.begun(run.training.state, n_topics)
+        fit_minibatches(run, documents, passes, tasks, evaluate)
 
     def _check_settings(self):
         super()._check_settings()
