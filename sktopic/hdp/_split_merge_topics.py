@@ -93,7 +93,7 @@ class SplitMergeTopics(HybridTopics):
         return work
 
     def _enters_window(self, state, update):
-        """Whether documents enter the window: the last ones before moves, but not those with random topics."""
+        """Whether documents enter the window: the last ones before moves, if not of the first batch."""
         is_late = state.n_samples_seen >= _next_moves(state, update) - update.total_samples
         return is_late and state.n_topic_updates > 0
 
