@@ -18,12 +18,12 @@ from sktopic._state._fields import array_fields, changed
 from sktopic._training import _minibatches
 from sktopic.datasets import make_bars
 from sktopic.hdp import HybridHDP, _split_merge_topics
-from sktopic.hdp._split_merge_topics import MOVE_WORK, enough_topics
+from sktopic.hdp._split_merge_topics import MOVE_WORK, SplitMergeTopics, enough_topics
 from sktopic.hdp._window import TopicTokens, Window
 from sktopic.hdp._window_moves import Judge, Others, WindowMoves, WindowTopic
 
 from .conftest import assert_raises, assert_same, assert_same_state, set_attribute, state
-from .lda_models import batch_of, smoothed
+from .lda_models import batch_of, smoothed, watched
 from .test_interrupt import interrupted
 
 
@@ -60,6 +60,16 @@ def test_topics_of_streams_move_more_and_more_rarely_unless_documents_are_forgot
     monkeypatch.setattr(_split_merge_topics, "MOST_TOKENS", 6000)  # of 100 documents
     assert places(make_model(**many, total_samples=900).partial_fit(X[:900]))[0] == 100
     assert_history_tells_where_topics_are_from(stream)
+
+
+def test_the_range_of_the_number_of_topics_begins_anew_with_moves(monkeypatch):
+    numbers = watched(monkeypatch, SplitMergeTopics, "absorb", lambda after, *_: len(after.in_use))
+    model = make_model(max_iter=2, batch_size=50).fit(bars().data[:300])
+    assert len(numbers) == 12
+    last = numbers[5:]  # moves are made in the sixth update, the last one of the first pass
+    assert_array_equal(model.n_components_range_, [min(last), max(last)])
+    assert max(numbers[:5]) > max(last)
+    assert not hasattr(make_model(max_iter=1).set_params(split_merge=False).fit(SMALL), "n_components_range_")
 
 
 def test_the_history_of_fit_tells_which_topics_are_there():

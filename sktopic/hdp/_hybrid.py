@@ -146,6 +146,9 @@ class HybridHDP(MinibatchHDPEstimator):
         'drop'), topic (identity that stayed or was dropped), other (identity that was removed, or -1), gain
         in nats, n_components (after the move) and elbo (always nan). Topics that sampling makes or empties
         are not listed, but topics without tokens in a window are listed as drops with a gain of zero.
+    n_components_range_ : ndarray of shape (2,), int
+        Smallest and largest number of topics in use after the updates since the last moves, with
+        split_merge=True.
     topic_names_ : ndarray of shape (n_components_,)
         Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
@@ -211,6 +214,7 @@ class HybridHDP(MinibatchHDPEstimator):
     _state_class = HybridState
 
     move_history_ = fitted("move_history")
+    n_components_range_ = fitted("n_components_range")
 
     def __init__(
         self,

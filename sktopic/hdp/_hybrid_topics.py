@@ -40,11 +40,14 @@ class HybridState(HDPState):
         Last documents, with the topics of their tokens. Only with split_merge=True.
     move_history : ndarray of shape (n_moves,), structured, or None
         Only with split_merge=True.
+    n_components_range : ndarray of shape (2,) or None
+        Smallest and largest number of topics in use since the last moves. Only with split_merge=True.
     """
 
     root: Root = part(Root)
     window: Window | None = part(Window, optional=True)
     move_history: np.ndarray | None = array(MOVE, None, optional=True)
+    n_components_range: np.ndarray | None = array(np.int64, 2, optional=True)
 
     def check(self):
         """Raise ValueError if parts do not fit together."""

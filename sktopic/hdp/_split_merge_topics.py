@@ -106,6 +106,14 @@ class SplitMergeTopics(HybridTopics):
         """Always, because topics come and go between passes."""
         return True
 
+    def absorb(self, state, counts, update, workers):
+        """Absorb as HybridTopics does; keep the range of the number of topics in use since the last moves."""
+        after = super().absorb(state, counts, update, workers)
+        n, before = len(after.in_use), state.n_components_range
+        begins = before is None or after.window.last_moves > state.window.last_moves
+        low, high = (n, n) if begins else before
+        return changed(after, n_components_range=np.array([min(low, n), max(high, n)]))
+
     def learned(self, state, counts, update, workers):
         """Learn as HybridTopics does; move topics when a window is complete."""
         drawn, window = counts.expected, state.window
