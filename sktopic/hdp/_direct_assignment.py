@@ -24,6 +24,8 @@ from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS
 # Number of standard errors by which the gain of a move must exceed zero.
 CONFIDENCE = {"significant": 2.0, "any": 0.0}
 TRAINERS = {"online": fit_online, "batch": fit_batch, "memoized": fit_memoized}
+# Number of topics at the start if none is given.
+DEFAULT_TOPICS = 20
 # Default start of documents that were seen before.
 DEFAULT_START = {"online": "cold", "batch": "better", "memoized": "better"}
 
@@ -219,6 +221,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **MinibatchHDPEstimator._parameter_constraints,
         **LEARNED_CONCENTRATIONS,
+        "n_components": [*MinibatchHDPEstimator._parameter_constraints["n_components"], None],
         "learning_method": [StrOptions({"online", "batch", "memoized"})],
         "split_merge": ["boolean"],
         "max_splits": [Interval(Integral, 0, None, closed="left")],
@@ -238,7 +241,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
 
     def __init__(
         self,
-        n_components: int = 20,
+        n_components: int | None = None,
         *,
         learning_method: Literal["online", "batch", "memoized"] = "online",
         split_merge: bool = True,
@@ -318,7 +321,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         # If it is learned from all documents, a larger start leads to a higher bound.
         start, default = (0.5, "auto") if self.learning_method == "memoized" else (0.1, 0.1)
         return DirectAssignment(
-            **self._common_settings(default),
+            **{**self._common_settings(default), "n_components": self.n_components or DEFAULT_TOPICS},
             word_prior_start=start,
             inference=DocumentInference(
                 self.max_doc_update_iter, self.mean_change_tol, self.topic_expectation
