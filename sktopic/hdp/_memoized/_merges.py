@@ -144,12 +144,17 @@ def mixing(first, second):
     return xlogy(both, both) - xlogy(first, first) - xlogy(second, second)
 
 
+def similarities(corpus):
+    """Return sums of sqrt(p q) over words for all pairs of topics, (n_topics, n_topics)."""
+    tokens = corpus.topics.words.store
+    return products(np.sqrt(tokens / np.maximum(tokens.sum(axis=0), 1e-300)))
+
+
 def similar_pairs(corpus):
     """Return pairs i < j of free topics, one of which is among the most similar to the other."""
     free = corpus.free()
-    tokens = corpus.topics.words.store[:, free]
-    similarity = products(np.sqrt(tokens / np.maximum(tokens.sum(axis=0), 1e-300)))
-    return [(int(free[i]), int(free[j])) for i, j in nearest_pairs(similarity, NEIGHBORS)]
+    pairs = nearest_pairs(similarities(corpus)[np.ix_(free, free)], NEIGHBORS)
+    return [(int(free[i]), int(free[j])) for i, j in pairs]
 
 
 @dataclass
@@ -191,14 +196,10 @@ class Delete:
     found: dict = field(default_factory=dict)
 
     @classmethod
-    def planned(cls, sizes, free, topics):
-        """Return the Delete of topics, each into the remaining free topic with its best merge.
-
-        sizes : PairSizes of the corpus
-        """
-        others = np.setdiff1d(free, topics)
-        best = [np.argmax([sizes.gains(k, other)[0] for other in others]) for k in topics]
-        return cls(topics, others[best])
+    def planned(cls, corpus, topics):
+        """Return the Delete of topics, each into the most similar free topic that remains."""
+        others = np.setdiff1d(corpus.free(), topics)
+        return cls(topics, others[similarities(corpus)[np.ix_(topics, others)].argmax(axis=1)])
 
     def see(self, visit):
         """Store the summary of the batch of a Visit without the topics."""

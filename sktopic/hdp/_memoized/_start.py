@@ -4,10 +4,10 @@ From random topics, mean-field inference ends where its start lets it: all topic
 and most of them never become different. A chain gives each token one topic. Its topics are finer than those
 with the highest bound, so merges and drops lead there.
 
-A second chain begins with the topics that are left. Its topics are on trial: ...
+A second chain begins with the topics that are left after some passes. Its number of topics, and so that at the
+end, depends little on the number that the first chain begins with.
 """
 
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from sktopic.hdp._direct_assignment_state import reported
 
 # Fewest topics that the first chain begins with. Chains end with about as many, because new topics are rare.
 FEWEST_TOPICS = 100
-SWEEPS = int(os.environ.get("SWEEPS", 100))
+SWEEPS = 100
 # Parameter of the topics' prior in the chain, if it is to be learned.
 WORD_PRIOR = 0.05
 # Tokens that are enough; larger corpora are sampled by their first batches.

@@ -9,7 +9,7 @@ from sktopic._state._fields import changed, duplicate
 from sktopic._training._minibatches import make_passes, visit_batches
 from sktopic.hdp._direct_assignment_state import PASS, after_moves, reported
 from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
-from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges, Waiting
+from sktopic.hdp._memoized._merges import Delete, TrackedMerges, Waiting
 from sktopic.hdp._memoized._start import first_start, second_start
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, checked, restored, stored
 from sktopic.hdp._moves import LEAST_GAIN, best_first, make_moves
@@ -156,11 +156,11 @@ class MemoizedTraining:
         totals = topics.words.totals
         tried = self._waiting.are_over(topics.ids, self._number) & (totals < totals[free].mean())
         order = free[np.argsort(totals[free], kind="stable")]
-        order, sizes = order[tried[order]], PairSizes(self.corpus)
+        order = order[tried[order]]
         chosen = [order[i : i + 1] for i in range(min(len(order), DELETES_TRIED))]
         if len(order) >= self._together:
             chosen.append(order[: self._together])
-        return [Delete.planned(sizes, free, some) for some in chosen]
+        return [Delete.planned(self.corpus, some) for some in chosen]
 
     def visit(self, reader, rows):
         """Infer the documents of the next batch; keep the result unless it is worse than the summary."""
