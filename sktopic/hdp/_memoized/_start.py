@@ -4,8 +4,8 @@ From random topics, mean-field inference ends where its start lets it: all topic
 and most of them never become different. A chain gives each token one topic. Its topics are finer than those
 with the highest bound, so merges and drops lead there.
 
-A second chain begins with the topics that are left after some passes. Its number of topics, and so that at the
-end, depends little on the number that the first chain begins with.
+A second chain begins with the topics that are left after some passes. So the number of topics that the first
+chain begins with matters less.
 """
 
 from dataclasses import replace

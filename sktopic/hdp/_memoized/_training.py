@@ -28,6 +28,7 @@ def fit_memoized(run, documents, passes, tasks, evaluate):
     # Batches are the same in all passes, since what they leave behind is replaced.
     order_key = passes.order_key(run.training.state.seed, epoch=0)
     has_moves, kept, trial = run.method.moves is not None, None, None
+    may_change = has_moves and evaluate is None  # a trial would look like the end of progress
 
     def batches():
         return documents.batches(passes.size, order_key)
@@ -41,7 +42,7 @@ def fit_memoized(run, documents, passes, tasks, evaluate):
         if epoch == 0:
             sampled = has_moves and run.method.components is None
             kept = begun(first_start if sampled else None, run.training.state)
-        elif is_second_due(epoch, passes.max_iter) and has_moves and kept.corpus.has_tokens:
+        elif may_change and is_second_due(epoch, passes.max_iter) and kept.corpus.has_tokens:
             trial = begun(second_start, kept.corpus.topics)
         trained = trial or kept
         is_complete = visit_batches(run, batches(), tasks, partial(visit, run, trained))
@@ -139,12 +140,14 @@ class MemoizedTraining:
         topics = changed(state, words=duplicate(state.words), summaries=None)
         self.corpus = MemoizedCorpus(topics, summaries, method.parameters)
         self.first, self.made, self.bound = len(summaries), [], -np.inf
-        self._waiting, self._together, self._number, self.next = Waiting(), TOGETHER, 0, None
+        self._waiting, self._together, self._number, self._idle = Waiting(), TOGETHER, 0, 0
+        self.next = None
 
     def _begin_pass(self):
         """Plan the sums over the visits of a pass."""
         self._refused, self.next = {}, self.first
-        ready = self._has_moves and self._number > 0
+        # If the last passes made no move, few of the next ones try any.
+        ready = self._has_moves and self._number > 0 and not self._idle & (self._idle - 1)
         self._merges = TrackedMerges(self.corpus) if ready else None
         self._deletes = self._planned_deletes() if ready else []
 
@@ -193,6 +196,7 @@ class MemoizedTraining:
         if self._merges is not None:
             seen = self._seen()
             self.made = self._merge(seen) or self._drop(seen)
+        self._idle = 0 if self.made else self._idle + 1
         if self._has_moves:
             self.corpus = self.corpus.without_empty()
         self.corpus.fit()
