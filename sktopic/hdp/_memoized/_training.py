@@ -27,8 +27,8 @@ def fit_memoized(run, documents, passes, tasks, evaluate):
     """Pass over the batches of all documents; evaluate : function that returns a held-out score, or None."""
     # Batches are the same in all passes, since what they leave behind is replaced.
     order_key = passes.order_key(run.training.state.seed, epoch=0)
-    has_moves, kept, trial = run.method.moves is not None, None, None
-    may_change = has_moves and evaluate is None  # a trial would look like the end of progress
+    samples, kept, trial = run.method.moves is not None and run.method.components is None, None, None
+    has_trial = samples and evaluate is None  # a trial would look like the end of progress
 
     def batches():
         return documents.batches(passes.size, order_key)
@@ -40,9 +40,8 @@ def fit_memoized(run, documents, passes, tasks, evaluate):
     def train(epoch):
         nonlocal kept, trial
         if epoch == 0:
-            sampled = has_moves and run.method.components is None
-            kept = begun(first_start if sampled else None, run.training.state)
-        elif may_change and is_second_due(epoch, passes.max_iter) and kept.corpus.has_tokens:
+            kept = begun(first_start if samples else None, run.training.state)
+        elif has_trial and is_second_due(epoch, passes.max_iter) and kept.corpus.has_tokens:
             trial = begun(second_start, kept.corpus.topics)
         trained = trial or kept
         is_complete = visit_batches(run, batches(), tasks, partial(visit, run, trained))
