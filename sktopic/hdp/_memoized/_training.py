@@ -48,11 +48,9 @@ def fit_memoized(run, documents, passes, tasks, evaluate):
         trained.end_pass()
         if trial is not None:
             kept.made = []
-            if is_complete and trial.bound > kept.bound + LEAST_GAIN:
-                first = int(trial.corpus.topics.ids.min())
-                trial.made = [("birth", first, -1, trial.bound - kept.bound)]
+            if is_complete and is_better(trial, kept):
                 kept, trial = trial, None
-            elif epoch + 1 >= LEAST_PASSES:
+            elif epoch + 1 == LEAST_PASSES:
                 trial = None
         set_state(run, kept)
 
@@ -62,6 +60,14 @@ def fit_memoized(run, documents, passes, tasks, evaluate):
 def is_second_due(epoch, max_iter):
     """Return whether a pass begins the trial of a second start."""
     return epoch == SETTLING_PASSES and max_iter >= LEAST_PASSES
+
+
+def is_better(trial, kept):
+    """Return whether the bound of a trial is higher after a pass. If so, a birth is its move."""
+    gain = trial.bound - kept.bound
+    if gain > LEAST_GAIN:
+        trial.made = [("birth", int(trial.corpus.topics.ids.min()), -1, gain)]
+    return gain > LEAST_GAIN
 
 
 def add_memoized(run, documents, size):
@@ -174,10 +180,8 @@ class MemoizedTraining:
         tokens = None if before is None or self._start == "cold" else before.dense_documents()
         counts = self._infer.started(self._start, batch, corpus.topics, self._workers, tokens)
         cells = CellTopics.of(counts, self._workers)
-        summary, visit = (
-            BatchSummary.of(cells),
-            Visit(b, reader, rows, cells, corpus, self._infer, self._workers),
-        )
+        summary = BatchSummary.of(cells)
+        visit = Visit(b, reader, rows, cells, corpus, self._infer, self._workers)
         if self._merges is not None:
             for tracked in (self._merges, *self._deletes):
                 tracked.see(visit)
@@ -221,12 +225,9 @@ class MemoizedTraining:
 
     def _drop(self, seen):
         """Make the Delete with the largest gain of the bound, if any gains; return the moves."""
-        before, ids, log_gamma = (
-            self.corpus.bound(),
-            seen.topics.ids,
-            math.log(seen.topics.topic_concentration),
-        )
-        best_gain, best, left = LEAST_GAIN, None, self.corpus
+        before, log_gamma = self.corpus.bound(), math.log(seen.topics.topic_concentration)
+        ids, left = seen.topics.ids, self.corpus
+        best_gain, best = LEAST_GAIN, None
         for delete in self._deletes:
             without, n = delete.done(seen), len(delete.topics)
             gain = without.bound() + n * log_gamma - before  # without the density of the number of topics
