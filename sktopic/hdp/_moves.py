@@ -8,8 +8,8 @@ A move has four steps:
 - One function of the state carries it out.
 
 `make_moves` is the loop over planned moves. `WindowMoves` lets it carry out moves one by one. The others take
-its `Outcome` and change the state once. Memoized drops and trials of splits span visits of a batch, so
-they have a loop of their own (`_memoized/_training.py`). Engines differ in their judges:
+its `Outcome` and change the state once. Memoized drops span visits of a batch, so they have a loop of their
+own (`_memoized/_training.py`). Engines differ in their judges:
 
 - `BatchMoves` (`_batch_moves.py`): the bound of a batch, a sample of the corpus. `DirectAssignment` makes it
   in updates of `DirectAssignmentHDP(split_merge=True)`.
