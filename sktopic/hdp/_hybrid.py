@@ -174,8 +174,9 @@ class HybridHDP(MinibatchHDPEstimator):
     - Root and topic_concentration are learned in the first 100 updates, and later from documents that `fit`
       sees for the first time. With split_merge=True, they are always learned.
     - split_merge=True: topics are merged and dropped by the drawn topics of all tokens, at most 2 ** 22,
-      after passes 1, 4, 16, ... In streams, this happens after 250, 1000, 4000, ... documents. Until then,
-      the state has up to 32 bytes per token. Training takes about 2.5 times as long as without moves.
+      after passes 1, 4, 16, ... The state has up to 32 bytes per token. Training takes about 2.5 times as
+      long as without moves. In streams, moves are made after 250, 1000, 4000, ... documents, but the number
+      of topics stays near n_components.
     - The number of topics belongs to this algorithm and its concentrations. Long chains of
       `CollapsedGibbsHDP` with the learned concentrations find twice as many on KOS, most of them small.
     - Departures from the paper: all n_components topics exist at the root (no equation 17); a first sweep
