@@ -13,9 +13,11 @@ VERSIONS = {
     "OnlineEMHDP": 3,
     "OnlineEMHDP in one pass": 2,
     "HybridHDP": 4,
+    "HybridHDP with moves": 2,
     "HybridLDA": 3,
     "HybridLDA with draws": 2,
     "LangevinLDA": 2,
+    "memoized DirectAssignmentHDP": 2,
     "OnlineOPELDA": 2,
     "StreamingGibbsLDA": 2,
 }

@@ -41,7 +41,7 @@ STARTS |= {"gensim": 300}
 def default_start(method):
     if method in PEER_STARTS:
         return PEER_STARTS[method]
-    return getattr(hdp, MODELS[method][0])().n_components
+    return getattr(hdp, MODELS[method][0])().n_components or 20  # as None means
 
 
 def measure(corpus, method, start, seed):

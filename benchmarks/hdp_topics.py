@@ -2,17 +2,17 @@
 
     python benchmarks/hdp_topics.py [--chain-seconds 3600]
 
-chain   the truth: CollapsedGibbsHDP from 20 and 300 topics, on KOS also without its split and merge moves
-fixed   HybridHDP with at most 5 to 1000 topics, three seeds
-learned the same with its defaults, by which it learns its concentrations
-moving  HybridHDP(split_merge=True) from 1, 5, 20, 100 and 300 topics, three seeds
-beside  HybridHDP with at most as many topics as a moving one has found, the same seed and passes
+chain     the truth: CollapsedGibbsHDP from 20 and 300 topics, on KOS also without its split and merge moves
+fixed     HybridHDP with at most 5 to 1000 topics, three seeds
+learned   the same with its defaults, by which it learns its concentrations
+moves     HybridHDP(split_merge=True) from 1, 20, 100 and 300 topics, three seeds
+memoized  DirectAssignmentHDP(learning_method="memoized") from the same, in 20 passes
 
-On a corpus all but "learned" have the same concentrations (CONCENTRATIONS: near those that a chain draws) and
-the same topic_word_prior, the default of CollapsedGibbsHDP. A topic is in use if it has a token; the topics
-that hold 99 percent of the tokens are counted beside. Scores are document completion on 500 test documents at
-most; seconds are processor time of training in one thread, without scoring. Intervals are of 95 percent over
-seeds (Student's t).
+"chain" and "fixed" have the same concentrations on a corpus (CONCENTRATIONS: near those that a chain draws)
+and the same topic_word_prior, the default of CollapsedGibbsHDP; the others learn them. A topic is in use if
+it has a token; the topics that hold 99 percent of the tokens are counted beside. Scores are document
+completion on 500 test documents at most; bounds are in nats per token of training; seconds are processor
+time of training in one thread, without scoring. Intervals are of 95 percent over seeds (Student's t).
 """
 
 from itertools import product
@@ -23,7 +23,8 @@ from _pictures import finish, line, panels, styles
 from _study import Study, extremes, grouped, interval, new_parser, seconds_of
 from _traces import SEED, completion, trace_of_sweeps
 
-from sktopic.hdp import CollapsedGibbsHDP, HybridHDP
+from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP
+from sktopic.inspection import topic_sizes
 
 # Of the root and of documents.
 CONCENTRATIONS = {"kos": (45.0, 2.3), "nips1740": (45.0, 5.0), "reuters21578": (35.0, 0.75)}
@@ -35,21 +36,20 @@ CHAIN_STARTS = (20, 300)
 CHAINS = {"CollapsedGibbsHDP": {}, "CollapsedGibbsHDP, no moves": {"split_merge": False}}
 # By whether the corpus is tried in full.
 TRUNCATIONS = {True: (5, 10, 20, 50, 100, 200, 300, 500, 1000), False: (20, 100, 300, 1000)}
-MOVING_STARTS = {True: (1, 5, 20, 100, 300), False: (5, 100)}
-METHODS = {"fixed": "HybridHDP", "learned": "HybridHDP, concentrations learned", "moving": "HybridHDP, moves"}
+FREE_STARTS = (1, 20, 100, 300)
+METHODS = {"fixed": "HybridHDP", "learned": "HybridHDP, concentrations learned"}
+FREE = {"moves": "HybridHDP, moves", "memoized": "DirectAssignmentHDP, memoized"}
 PASSES = 20
 # Share of the tokens that the topics counted hold.
 HELD = 0.99
 
 
-def holding(model, share=HELD):
-    """How many of the largest topics hold that share of the tokens."""
-    totals = np.sort(model.topic_word_counts_.sum(axis=1))[::-1].cumsum()
-    return int(np.searchsorted(totals, share * totals[-1])) + 1
-
-
 def note(trace, model, test):
-    counted = {"topics": int(model.n_components_), "holding": holding(model), "passes": int(model.n_iter_)}
+    counted = {
+        "topics": int(model.n_components_),
+        "holding": topic_sizes(model).n_topics(HELD),
+        "passes": int(model.n_iter_),
+    }
     trace.note(lambda: completion(model, test), **counted)
 
 
@@ -70,15 +70,24 @@ def measure(part, corpus, *run):
     """The row of a run; with the seconds of a chain."""
     if part == "chain":
         return measure_chain(corpus, *run)
-    n_components, seed = reversed(run[1:]) if part == "beside" else run
-    settings = {} if part == "learned" else {**given(corpus), "max_iter": PASSES}
-    if part == "moving":
-        settings["split_merge"] = True
+    n_components, seed = run
     train, test, _ = load(corpus)
-    seconds, model = seconds_of(HybridHDP(n_components, **settings, random_state=seed).fit, train)
+    model = MODELS[part](corpus, n_components).set_params(random_state=seed)
+    seconds, _ = seconds_of(model.fit, train)
     end = {"seconds": round(seconds, 3), "score": completion(model, test[:N_TEST])}
-    counted = {"topics": int(model.n_components_), "holding": holding(model), "passes": model.n_iter_}
+    counted = {"topics": int(model.n_components_), "passes": model.n_iter_}
+    counted["holding"] = topic_sizes(model).n_topics(HELD)
+    if part == "memoized":
+        counted["bound"] = model.training_history_["elbo"][-1] / train.sum()
     return {"trace": [{**end, **counted}]}
+
+
+MODELS = {
+    "fixed": lambda corpus, n: HybridHDP(n, **given(corpus), max_iter=PASSES),
+    "learned": lambda corpus, n: HybridHDP(n),
+    "moves": lambda corpus, n: HybridHDP(n, split_merge=True),
+    "memoized": lambda corpus, n: DirectAssignmentHDP(n, learning_method="memoized", max_iter=PASSES),
+}
 
 
 def given(corpus):
@@ -94,21 +103,18 @@ def measure_chain(corpus, method, start, seed, seconds):
     return {"trace": trace_of_sweeps(model, train, test[:N_TEST], seconds, aloud, first=1, factor=1.2)}
 
 
-PARTS = ("chain", "fixed", "learned", "moving", "beside")
+PARTS = ("chain", *MODELS)
 
 
-def runs_of(part, cache):
+def runs_of(part):
     """What there is to measure for a part, cheap corpora first."""
-    if part == "beside":
-        yield from ((part, *run, end["topics"]) for run, end in ends(cache, "moving"))
-        return
-    for corpus in CORPORA if part == "learned" else CONCENTRATIONS:
+    for corpus in CONCENTRATIONS if part in ("chain", "fixed") else CORPORA:
         if part == "chain":
             methods = list(CHAINS) if corpus == "kos" else list(CHAINS)[:1]
             yield from ((part, corpus, method, n, SEED) for method, n in product(methods, CHAIN_STARTS))
         else:
-            numbers = MOVING_STARTS if part == "moving" else TRUNCATIONS
-            yield from ((part, corpus, n, s) for n, s in product(numbers[corpus in IN_FULL], SEEDS))
+            numbers = FREE_STARTS if part in FREE else TRUNCATIONS[corpus in IN_FULL]
+            yield from ((part, corpus, n, s) for n, s in product(numbers, SEEDS))
 
 
 # Tables and a picture, from what the cache has.
@@ -116,14 +122,14 @@ def runs_of(part, cache):
 
 def ends(cache, part):
     """(run without its part, last note) of the runs that are there."""
-    runs = [run for run in runs_of(part, cache) if run in cache.rows]
+    runs = [run for run in runs_of(part) if run in cache.rows]
     return [(run[1:], cache.rows[run]["trace"][-1]) for run in runs]
 
 
 def all_ends(cache):
     """(corpus, method, start, seed), last note."""
     yield from ends(cache, "chain")
-    for part, method in METHODS.items():
+    for part, method in {**METHODS, **FREE}.items():
         for (corpus, start, seed), end in ends(cache, part):
             yield (corpus, method, start, seed), end
 
@@ -178,34 +184,28 @@ def curve_cell(found):
     return f"{np.mean(scores):.3f}{spread} ({np.mean(counts):.0f})"
 
 
+RANGES = (
+    ("topics", 0, "fewest topics", "most topics"),
+    ("holding", 0, "fewest that hold 99 %", "most that hold 99 %"),
+    ("score", 4, "lowest score", "highest score"),
+    ("bound", 4, "lowest bound", "highest bound"),
+    ("seconds", 0, "least seconds", "most seconds"),
+)
+
+
 def write_agreement(study):
     """What starts and seeds leave of a difference, by corpus and method."""
     table = []
-    for corpus, method in product(CONCENTRATIONS, (*CHAINS, METHODS["moving"])):
-        found = [(run, end) for run, end in all_ends(study.cache) if run[:2] == (corpus, method)]
+    for corpus, method in product(CORPORA, (*CHAINS, *FREE.values())):
+        found = [end for run, end in all_ends(study.cache) if run[:2] == (corpus, method)]
         if len(found) > 1:
-            counts, scores = ([end[name] for _, end in found] for name in ("holding", "score"))
-            cells = [min(counts), max(counts), f"{max(counts) / min(counts):.2f}"]
-            cells += [f"{min(scores):.4f}", f"{max(scores):.4f}", f"{max(scores) - min(scores):.4f}"]
+            cells = []
+            for name, digits, *_ in RANGES:
+                values = [end[name] for end in found if name in end]
+                cells += [f"{each(values):.{digits}f}" if values else "" for each in (min, max)]
             table.append([corpus, method, len(found), *cells])
-    head = ["corpus", "method", "runs", "fewest topics that hold 99 %", "most", "ratio", "lowest score"]
-    study.write("agreement", [*head, "highest", "difference"], table)
-
-
-def write_beside(study):
-    """Moving topics against as many that are given."""
-    moving, groups = dict(ends(study.cache, "moving")), {}
-    for (corpus, start, seed, _), end in ends(study.cache, "beside"):
-        own = moving[corpus, start, seed]
-        pair = own["score"] - end["score"], own["seconds"] / end["seconds"], own["topics"]
-        groups.setdefault((corpus, start), []).append(pair)
-    table = []
-    for what, pairs in groups.items():
-        gains, times, topics = zip(*pairs)
-        cells = [cell_of(topics, 0), cell_of(gains, 4), f"{np.median(times):.2f}"]
-        table.append([*what, len(pairs), *cells])
-    head = ["corpus", "topics at the start", "seeds", "topics found", "score less that with so many given"]
-    study.write("beside", [*head, "seconds over its seconds"], table)
+    head = [name for _, _, *names in RANGES for name in names]
+    study.write("agreement", ["corpus", "method", "runs", *head], table)
 
 
 def draw_curve(study):
@@ -213,7 +213,7 @@ def draw_curve(study):
     found = list(all_ends(study.cache))
     corpora = [corpus for corpus in CORPORA if any(run[0] == corpus for run, _ in found)]
     figure, axes = panels(corpora, 2)
-    allowed, free = [METHODS["fixed"], METHODS["learned"]], [*CHAINS, METHODS["moving"]]
+    allowed, free = [*METHODS.values()], [*CHAINS, *FREE.values()]
     looks = styles(allowed + free)
     for corpus, axis in axes.items():
         for method in allowed:
@@ -232,7 +232,7 @@ def draw_curve(study):
 
 
 def write_tables(study):
-    for write in (write_ends, write_intervals, write_curves, write_agreement, write_beside):
+    for write in (write_ends, write_intervals, write_curves, write_agreement):
         write(study)
 
 
@@ -243,7 +243,7 @@ def main():
     study = Study("hdp_topics", arguments)
     for part in PARTS:
         more = (arguments.chain_seconds,) if part == "chain" else ()
-        study.measure(measure, list(runs_of(part, study.cache)), lambda _, more=more: more)
+        study.measure(measure, list(runs_of(part)), lambda _, more=more: more)
     write_tables(study)
     draw_curve(study)
 

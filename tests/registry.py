@@ -223,7 +223,8 @@ def bad_values(estimator, name):
     elsewhere = [value for kind in CLASSES.values() for value in options_of(kind, name)]
     elsewhere = list(dict.fromkeys([*elsewhere, *NUMBERS.get(name, [])]))
     wrong = [value for value in elsewhere if not allows(estimator, name, value)]
-    return BAD_VALUES[name] + [value for value in wrong if value is not None or None not in BAD_VALUES[name]]
+    bad = [value for value in BAD_VALUES[name] if value is not None or not allows(estimator, name, None)]
+    return bad + [value for value in wrong if value is not None or None not in bad]
 
 
 def is_minibatch(estimator):

@@ -26,7 +26,7 @@ MODELS = [
     ("OnlineEMLDA", {"inference": "variational", "average": True}),
     ("OnlineVariationalLDA", {"learning_method": "batch", "max_iter": 40}),
 ]
-MOVES = {"split_merge": True, "batch_size": 100, "max_iter": 12}
+MOVES = {"split_merge": True, "max_iter": 12}
 MEMOIZED = {"learning_method": "memoized", "batch_size": 100, "max_iter": 12}
 PAPER = {"sampler": "table_indicator", "root_weight": "paper", "reuse_topics": False}
 # The class, topics at the start, settings, and the most topics at the end: ten, unless topics die too slowly.

@@ -82,6 +82,7 @@ def test_counts_are_those_of_the_assignments(monkeypatch, sampler, n_components,
     settings = {"n_components": n_components, "topic_concentration": b0, "doc_concentration": b1}
     model = make_model(sampler=sampler, max_iter=8, evaluate_every=1, **settings).fit(X)
     assert_array_equal(model.n_components_trace_, seen)
+    assert_array_equal(model.n_components_range_, [min(seen[4:]), max(seen[4:])])
     assert_array_equal(model.topic_word_counts_.sum(axis=0), X.sum(axis=0))
     assert_allclose(model.components_.sum(axis=1), 1)
     tables = model._state.tables[model._state.columns]

@@ -1,26 +1,23 @@
 """Memoized inference for the direct-assignment HDP: its bound from summaries, and moves on the corpus."""
 
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import brentq
-from scipy.special import digamma
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import changed
 from sktopic._topics._word_count_edits import frozen_topics
 from sktopic.datasets import make_bars
-from sktopic.hdp import DirectAssignmentHDP
-from sktopic.hdp._memoized import _splits
+from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP
+from sktopic.hdp._memoized import _start, _training
 from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
 from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges
-from sktopic.hdp._memoized._splits import GatheredCells, Proposal, TrackedSplits, Waiting, propose
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
-from sktopic.hdp._memoized._training import MemoizedTraining
-from sktopic.hdp._variational_split_merge import Cells
+from sktopic.hdp._memoized._training import LEAST_PASSES, SETTLING_PASSES, MemoizedTraining
 from tests.conftest import assert_raises, set_attribute
 from tests.lda_models import X, batch_of, watched
 from tests.reference import memoized as reference
@@ -95,9 +92,9 @@ def test_bound_never_falls_without_moves(start):
 
 @pytest.mark.slow
 def test_history_of_moves_is_that_of_passes():
-    model = make_model(12, max_iter=12, batch_size=100).fit(make_bars(200, random_state=0).data)
+    model = make_model(max_iter=12, batch_size=100).fit(make_bars(200, random_state=0).data)
     moves, passes = model.move_history_, model.training_history_
-    assert {"merge", "split"} <= set(moves["kind"].tolist())
+    assert set(moves["kind"].tolist()) == {"merge", "drop", "birth"}
     after = passes[np.searchsorted(passes["n_samples"], moves["n_samples"])]
     assert_array_equal(moves["elbo"], after["elbo"])
     for n_samples in np.unique(moves["n_samples"]):
@@ -105,13 +102,85 @@ def test_history_of_moves_is_that_of_passes():
         n = after["n_components"][at_once][0]
         for kind, found in reversed(moves[["kind", "n_components"]][at_once].tolist()):
             assert found == n
-            n += -1 if kind == "split" else 1
+            n += kind != "birth"
 
 
-def test_no_split_is_tried_if_none_is_allowed():
-    for max_splits in (0, 1):
-        moves = make_model(1, max_iter=5, max_splits=max_splits).fit(X).move_history_
-        assert ("split" in moves["kind"]) == (max_splits > 0)
+# The start, and the trial of another
+
+
+def test_number_of_topics_matters_only_above_a_hundred():
+    models = [make_model(n, max_iter=2).fit(X) for n in (None, 1, 100, 130)]
+    for model in models[1:3]:
+        assert_array_equal(model.components_, models[0].components_)
+    assert models[3].components_.shape != models[0].components_.shape
+
+
+@pytest.mark.parametrize("params", [{}, {"topic_word_prior": 0.3, "doc_concentration": 2.0}], ids=str)
+def test_start_is_the_last_draw_of_a_chain(monkeypatch, params):
+    starts = watched(monkeypatch, _training, "first_start", lambda state, *_: state.words.store)
+    make_model(max_iter=1, **params).fit(X)
+    params = {"topic_word_prior": 0.05, **params}
+    sampler = CollapsedGibbsHDP(100, split_merge=False, max_iter=100, random_state=0, **params).fit(X)
+    assert_allclose(normalized(starts[0].T), normalized(sampler.topic_word_counts_), rtol=1e-12)
+
+
+def normalized(rows):
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+def test_given_topics_and_given_numbers_begin_without_a_chain(monkeypatch):
+    starts = watched(monkeypatch, _training, "first_start", lambda *_: True)
+    make_model(3, max_iter=1, components_init=np.ones((2, 25))).fit(X)
+    make_model(3, max_iter=1, split_merge=False).fit(X)
+    make_model(None, max_iter=1, split_merge=False).fit(X)
+    assert not starts
+
+
+def test_large_corpora_are_sampled_by_their_first_batches(monkeypatch):
+    read = watched(monkeypatch, _start, "first_documents", lambda found, *_: found.toarray())
+    monkeypatch.setattr(_start, "ENOUGH_TOKENS", X[:40].sum())
+    make_model(max_iter=1).fit(X)
+    assert_array_equal(read[0], X[:40].toarray())
+
+
+@pytest.mark.slow
+def test_gain_of_a_birth_is_the_difference_of_two_bounds():
+    """Those of the topics before, and of new topics in the first pass that ends higher."""
+    model = make_model(max_iter=LEAST_PASSES).fit(make_bars(200, random_state=0).data)
+    (birth,) = model.move_history_[model.move_history_["kind"] == "birth"]
+    elbo = model.training_history_["elbo"]
+    last = np.searchsorted(model.training_history_["n_samples"], birth["n_samples"])
+    assert_array_equal(elbo[SETTLING_PASSES - 1 : last], elbo[SETTLING_PASSES - 1])
+    assert birth["gain"] == elbo[last] - elbo[last - 1] > 0.0
+    assert model.topic_ids_.min() == birth["topic"]
+
+
+def one_topic(method, state, batches, workers):
+    """A start that ends below any other."""
+    return replace(method, n_components=1).start(state.words.n_features, state.seed)
+
+
+@pytest.mark.slow
+def test_a_trial_that_fails_leaves_nothing(monkeypatch):
+    bars = make_bars(200, random_state=0).data
+    monkeypatch.setattr(_training, "second_start", one_topic)
+    failed = make_model(max_iter=LEAST_PASSES + 2).fit(bars)
+    monkeypatch.setattr(_training, "is_second_due", lambda *_: False)
+    without = make_model(max_iter=SETTLING_PASSES + 2).fit(bars)
+    assert_array_equal(failed.components_, without.components_)
+    elbo, expected = (model.training_history_["elbo"] for model in (failed, without))
+    assert_array_equal(elbo[SETTLING_PASSES:LEAST_PASSES], expected[SETTLING_PASSES - 1])
+    assert_array_equal(elbo[-2:], expected[-2:])
+    assert failed.elbo(bars) == without.elbo(bars)
+
+
+@pytest.mark.slow
+def test_threads_do_not_change_starts_and_trials():
+    bars = make_bars(200, random_state=0).data
+    one, two = (make_model(max_iter=LEAST_PASSES, n_jobs=n_jobs).fit(bars) for n_jobs in (1, 2))
+    assert "birth" in one.move_history_["kind"]
+    assert_array_equal(one.components_, two.components_)
+    assert_array_equal(one.training_history_, two.training_history_)
 
 
 @pytest.mark.slow
@@ -122,11 +191,11 @@ def test_moves_from_refused_results_are_made_only_where_they_raise_the_bound(mon
         return bool(training._refused) and len(moves) > 0
 
     made = watched(monkeypatch, MemoizedTraining, "_merge", made_again)
-    rng = np.random.default_rng(4)
+    rng = np.random.default_rng(0)
     documents = rng.poisson(rng.gamma(0.3, 3.0, (12, 5)))
     settings = {"batch_size": 1, "max_iter": 10, "max_doc_update_iter": 1, "document_start": "cold"}
     model = make_model(**settings).fit(documents)
-    assert sum(made) == 2
+    assert 3 <= sum(made) < len(made)
     elbo = model.training_history_["elbo"]
     assert np.diff(elbo).min() >= -1e-10 * abs(elbo[-1])
 
@@ -186,70 +255,26 @@ def test_topics_frozen_at_the_counts_of_the_corpus_leave_its_bound(corpus_and_ph
     assert_array_equal(corpus.topics.words.totals, totals * [2.0, 1.0, 2.0, 1.0])
 
 
-def test_merges_and_splits_equal_a_full_recomputation(monkeypatch, corpus_and_phi):
+def test_merges_equal_a_full_recomputation(corpus_and_phi):
     corpus, cells, phi = corpus_and_phi
     before, tracked = corpus.bound(), TrackedMerges(corpus)
     tracked.pairs, tracked.number[:] = np.array([[1, 3]]), -1
     tracked.number[1, 3] = tracked.number[3, 1] = 0
-    halves, split = [], np.random.default_rng(0)
-
-    def divide(found, n_documents, *_):
-        share = split.dirichlet(np.ones(3), len(found.tokens))
-        halves.append((found, share))
-        return found.tokens[:, None] * share, np.zeros(n_documents)
-
-    monkeypatch.setattr(_splits, "divide_cells", divide)
-    proposal = Proposal(2, 2, np.zeros((3, 25)), np.array([0.2, 0.5, 0.3]))
-    splits = TrackedSplits([proposal])
-    see_all(corpus, cells, tracked, splits)
-    merges, found = tracked.decided(corpus), splits.decided(corpus)
+    see_all(corpus, cells, tracked)
+    merges = tracked.decided(corpus)
     log_gamma = np.log(corpus.topics.topic_concentration)
-    made = corpus.move([*merges, *found])
-    shared = found[0].gain / 2  # by two new topics
-    assert [gain for *_, gain in made] == pytest.approx([merges[0].gain, shared, shared])
-    assert corpus.bound() == pytest.approx(before + merges[0].gain + found[0].gain + log_gamma, rel=1e-12)
-    # The same from the documents: the merged topics, the largest of three parts, and the others behind.
-    parts = np.zeros((*phi.shape[:2], 3))
-    for first, (some, share), part in zip((0, 30), halves, cells):
-        word = part.batch.words[some.word]
-        parts[first + some.document, word] = phi[first + some.document, word, 2, None] * share
-    merged = phi[..., [1, 3]].sum(axis=2)
-    largest = found[0].proposal.totals.argmax()
-    rest = np.delete(parts, largest, axis=2)
-    place = {0: phi[..., 0], merges[0].topics[0]: merged, 2: parts[..., largest]}
-    after = np.concatenate([np.stack([place[k] for k in sorted(place)], axis=2), rest], axis=2)
+    made = corpus.merge(merges)
+    assert [gain for *_, gain in made] == [merges[0].gain]
+    assert corpus.bound() == pytest.approx(before + merges[0].gain - log_gamma, rel=1e-12)
+    place = {0: phi[..., 0], merges[0].topics[0]: phi[..., [1, 3]].sum(axis=2), 2: phi[..., 2]}
+    after = np.stack([place[k] for k in sorted(place)], axis=2)
     assert corpus.bound() == pytest.approx(twin_of_bound(corpus, after), rel=1e-9)
 
 
-def test_parts_of_a_topic_have_all_its_tokens(corpus_and_phi):
-    """E[log phi] of a word without tokens tells the sum of a part's Dirichlet parameters."""
-    corpus, *_ = corpus_and_phi
-    eta, (document, word) = corpus.topics.topic_word_prior, np.nonzero(np.kron(np.eye(2), np.ones((10, 10))))
-    found = Cells(None, document.astype(np.int32), word, np.full(200, 5.0))  # two themes, of 10 words each
-    proposal = propose(corpus, 2, [(found, np.ones(20))], 2, 0)
-    norms = digamma(eta) - proposal.log_words[:, 20:]
-    sums = [brentq(lambda x, norm=norm: digamma(x) - norm, 1e-3, 1e6, xtol=1e-9) for norm in norms[:, 0]]
-    assert_allclose(norms, norms[:, :1] * np.ones(5), rtol=1e-12)
-    assert sum(sums) == pytest.approx(2 * 25 * eta + corpus.topics.words.totals[2], rel=1e-9)
-
-
-def test_topics_are_divided_in_more_parts_after_each_odd_number_of_refusals(corpus_and_phi):
-    """Refusals of other topics do not count. Two parts are tried, or up to eight that are not small."""
-    corpus, cells, _ = corpus_and_phi
-    corpus.topics = changed(corpus.topics, ids=np.array([2, 0, 3, 1]))
-    gathered, waiting = GatheredCells(corpus, range(4)), Waiting()
-    for identity, n_refusals in ((0, 2), (3, 1), (1, 3)):
-        for number in range(n_refusals):
-            waiting.refuse(identity, number)
-    see_all(corpus, cells, gathered)
-    with Workers(1) as workers:
-        proposed = gathered.proposed(corpus, waiting, 0, workers)
-    assert [len(proposed[k].shares) > 2 for k in range(4)] == [False, False, True, True]
-
-
-def test_drop_equals_a_full_recomputation(monkeypatch, corpus_and_phi):
+@pytest.mark.parametrize(("topics", "into"), [([1], [3]), ([0, 2], [3, 3])])
+def test_drop_equals_a_full_recomputation(monkeypatch, corpus_and_phi, topics, into):
     corpus, cells, phi = corpus_and_phi
-    delete, after = Delete(1, 3), []
+    delete, after = Delete(np.array(topics), np.array(into)), []
     made = watched(monkeypatch, BatchSummary, "of", lambda _, cells: dense_phi(cells))
     see_all(corpus, cells, delete)
     for joined, anew in zip(made[::2], made[1::2], strict=True):
@@ -257,7 +282,7 @@ def test_drop_equals_a_full_recomputation(monkeypatch, corpus_and_phi):
         joined[np.flatnonzero(joined.sum(axis=(1, 2)) == 0)] = anew
         after.append(joined)
     without = delete.done(corpus)
-    after = np.delete(np.concatenate(after), 1, axis=2)
+    after = np.delete(np.concatenate(after), topics, axis=2)
     assert_allclose(after.sum(axis=2), phi.sum(axis=2), rtol=1e-12)
     assert without.bound() == pytest.approx(twin_of_bound(without, after), rel=1e-9)
 

@@ -96,7 +96,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     ``n_components_`` and ``_seed`` once it is fitted, and defines `_method` and `_transform_step`.
     """
 
-    n_components: int
+    n_components: int | None
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
     verbose: int

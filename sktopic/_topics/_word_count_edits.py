@@ -87,27 +87,3 @@ def split_topics(counts, topics, tokens, weight):
         after.store[:, k] -= after.store[:, n + i]
         after.totals[k] = after.store[:, k].sum()
     return after
-
-
-def divided_topics(counts, topics, shares):
-    """A copy in which parts of some topics are topics of their own, behind the others; without average.
-
-    topics : (n_new,) the topic that each is a part of; shares : (n_features, n_new) its part of that
-    """
-    n = counts.n_topics
-    after = of_topics(counts, slice(None), n_spare=len(topics))
-    after.store[:, n:] = counts.store[:, topics] * shares
-    for k in np.unique(topics):
-        left = counts.store[:, k] - after.store[:, n + np.flatnonzero(topics == k)].sum(axis=1)
-        after.store[:, k] = np.maximum(left, 0.0)
-        after.totals[k] = after.store[:, k].sum()
-    after.totals[n:] = after.store[:, n:].sum(axis=0)
-    return after
-
-
-def joined_topics(counts, more):
-    """A copy with other topics, that are as new as these, behind them; without the average."""
-    n = counts.n_topics
-    after = of_topics(counts, slice(None), n_spare=more.n_topics)
-    after.store[:, n:], after.totals[n:] = more.store, more.totals
-    return after

@@ -38,7 +38,6 @@ class Update:
     ----------
     number : updates since training began, before this one
     is_first_visit : whether the documents may be new: not in the second and later passes of fit
-    is_last_pass : whether it is in the last of several passes
     is_whole_corpus : whether the batch is the whole corpus
     total_samples : documents of the corpus that the batch is a sample of, by weight
     earlier_share : the share of the statistics that earlier passes of the same call have left
@@ -49,7 +48,6 @@ class Update:
     is_first_visit: bool
     is_whole_corpus: bool
     total_samples: float
-    is_last_pass: bool = False
     earlier_share: float = 0.0
     n_updates: int = 1
 
@@ -183,7 +181,6 @@ def next_update(run: Run, passes: Passes, epoch: int, earlier_share: float = 0.0
     return Update(
         number=state.n_updates,
         is_first_visit=epoch == 0,
-        is_last_pass=0 < epoch == passes.max_iter - 1,
         is_whole_corpus=passes.size is None,
         total_samples=passes.total_samples or state.corpus_size,
         earlier_share=earlier_share,

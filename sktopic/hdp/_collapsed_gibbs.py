@@ -111,6 +111,8 @@ class CollapsedGibbsHDP(SamplerEstimator):
         One entry per `evaluate_every` sweeps.
     n_components_trace_ : ndarray of shape (n_evaluations,), int
         Number of topics at the same sweeps.
+    n_components_range_ : ndarray of shape (2,), int
+        Smallest and largest number of topics after the sweeps max_iter // 2 + 1 to max_iter of the last call.
     n_iter_ : int
         Number of sweeps in the last call.
     n_samples_seen_ : int
@@ -182,6 +184,7 @@ class CollapsedGibbsHDP(SamplerEstimator):
     doc_concentration_: float = fitted("doc_concentration")
     topic_word_prior_: float = fitted("topic_word_prior")
     n_components_trace_: IntArray = fitted("n_components_trace")
+    n_components_range_: IntArray = fitted("n_components_range")
 
     def __init__(
         self,

@@ -61,6 +61,7 @@ class CollapsedHDPState(State):
     topic_word_prior : parameter of the topics' symmetric Dirichlet prior
     chain : Chain
     n_components_trace : (n_evaluations,) numbers of topics
+    n_components_range : (2,) smallest and largest number of topics after the sweeps of the last half
     """
 
     words: WordCounts = part(WordCounts)
@@ -74,6 +75,7 @@ class CollapsedHDPState(State):
     topic_word_prior: float = number(1.0)
     chain: Chain = part(Chain)
     n_components_trace: np.ndarray = array(np.int64, None, starts_empty=True)
+    n_components_range: np.ndarray = array(np.int64, 2)
 
     @property
     def columns(self):
@@ -211,6 +213,7 @@ class CollapsedHDP:
                 topic_concentration=topic_shape / topic_rate,
                 doc_concentration=doc_shape / doc_rate,
                 chain=Chain(seed=seed),
+                n_components_range=np.zeros(2, dtype=np.int64),
             )
         )
 
@@ -385,8 +388,10 @@ class CollapsedHDP:
     # Between sweeps
 
     def learned(self, state, call, sweep):
-        """Return the state unchanged, because concentrations are drawn within sweeps."""
-        return state
+        """Return the state with the range of its number of topics; concentrations are drawn within sweeps."""
+        n = len(state.columns)
+        low, high = (n, n) if sweep <= self.schedule.n_sweeps // 2 + 1 else state.n_components_range
+        return replace(state, n_components_range=np.array([min(low, n), max(high, n)]))
 
     def evaluated(self, state, call):
         """Return the state with one more entry of both traces."""

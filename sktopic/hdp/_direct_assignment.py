@@ -24,6 +24,8 @@ from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS
 # Number of standard errors by which the gain of a move must exceed zero.
 CONFIDENCE = {"significant": 2.0, "any": 0.0}
 TRAINERS = {"online": fit_online, "batch": fit_batch, "memoized": fit_memoized}
+# Number of topics at the start if none is given.
+DEFAULT_TOPICS = 20
 # Default start of documents that were seen before.
 DEFAULT_START = {"online": "cold", "batch": "better", "memoized": "better"}
 
@@ -40,22 +42,23 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
 
     Parameters
     ----------
-    n_components : int, default=20
-        Initial number of topics. With split_merge=True it matters less. It does not matter on 2000 documents
-        with distinct topics, but does on texts. Ten passes over 2930 blog entries lead from 20 topics to 17
-        and from 100 to 16; over 1392 papers, from 20 to 30 and from 100 to 52. Compare models by `score`,
-        or by `elbo` on the same documents.
+    n_components : int or None, default=None
+        Initial number of topics. If None, 20. With split_merge=True it matters less. Ten passes over 2930
+        blog entries lead from 20 topics to 17 and from 100 to 16; over 1392 papers, from 20 to 30 and from
+        100 to 52. With learning_method='memoized' and moves, `fit` starts from topics that it finds in the
+        data (see Notes), and numbers up to 100 have no effect. Compare models by `score` or `elbo`.
     learning_method : {'online', 'batch', 'memoized'}, default='online'
         'online' updates the model after each batch. 'batch' updates it once per pass, and needs more passes
         because each splits at most max_splits topics. `partial_fit` then works online. With 'memoized', each
         batch stores sums that its next visit replaces (Hughes and Sudderth, 2013). This takes memory (see
-        Notes) and about 50 passes until topics settle.
+        Notes) and about 20 passes until topics settle.
     split_merge : bool, default=True
         Whether topics are split and merged. A topic is not merged until four passes or fifty updates after
-        its last change. After r refused splits or merges, it waits 2 ** r updates before the next trial.
+        its last change. After r refused splits or merges, it waits 2 ** r updates before the next trial. With
+        learning_method='memoized', topics are merged and dropped, and new ones come from the data (see
+        Notes).
     max_splits : int, default=3
-        Maximum number of topics that a batch may split. With learning_method='memoized', 0 means no splits,
-        and other values mean no limit.
+        Maximum number of topics that a batch may split. Not used with learning_method='memoized'.
     move_acceptance : {'significant', 'any'}, default='significant'
         Estimated gain of the bound that a move needs: two standard errors above zero ('significant'), or
         above zero ('any', as in the paper). From 20 topics, ten passes over 1392 papers end with 30 topics;
@@ -149,10 +152,12 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         Number of topics in use, which have at least one expected token in the corpus.
     move_history_ : structured ndarray of shape (n_moves,)
         Moves since training began. Fields: n_samples (documents seen before the batch, or up to the end of
-        the pass), kind ('split', 'merge' or 'drop'), topic (identity kept or dropped), other (identity that
-        begins or ends, or -1), gain (of the bound, in nats; moves of a trial share it equally), n_components
-        (after the move) and elbo (bound of the corpus after the pass with learning_method='memoized', else
-        nan). Topics with less than one expected token are removed without an entry.
+        the pass), kind ('split', 'merge', 'drop' or 'birth'), topic (identity kept or dropped), other
+        (identity that begins or ends, or -1), gain (of the bound, in nats; topics dropped together share it
+        equally), n_components (after the move) and elbo (bound of the corpus after the pass with
+        learning_method='memoized', else nan). At a birth, topics of a successful trial replace all others
+        (see Notes); topic is the first of their identities. Topics with less than one expected token are
+        removed without an entry.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -187,13 +192,20 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     - 'online': batches of a few hundred documents make moves reliable; batches of one or two make none.
     - 'batch': no pass lowers the bound at the documents' present state, if the concentrations are given,
       topic_concentration is above 10 / 9 and document_start is not 'cold'.
+    - 'memoized': with moves and without components_init, `fit` starts from the topics of a Gibbs chain: 100
+      sweeps of `CollapsedGibbsHDP` from at least 100 topics, over at most four million tokens. The chain
+      ignores document weights.
+    - 'memoized': if max_iter is 10 or more and early_stopping is False, a second chain begins after four
+      passes, with the topics of that time. Its topics are on trial for up to six passes, and attributes
+      describe the earlier ones. They replace the earlier ones if their bound becomes higher.
     - 'memoized': moves are judged on the whole corpus after each pass. No other step lowers the bound.
-      Splits may be on trial for twelve passes. `partial_fit` adds documents without moves. An interruption
-      leaves the state of the last complete pass or call. If you try several seeds, keep the model with the
-      highest final ``elbo``.
+      `partial_fit` adds documents without moves. An interruption leaves the state of the last complete pass
+      or call. Longer chains lead to higher bounds. If you try several seeds, keep the model with the highest
+      final ``elbo``.
     - Memory: three times 8 bytes per word and topic, 200 bytes per topic and document of a batch, and 16
       bytes per pair of topics. 'memoized' stores 16 bytes per topic of each word in a batch and 12 per topic
-      of each document, and up to four times as much while it trains with moves.
+      of each document, and up to four times as much while it trains with moves. A chain takes 32 bytes per
+      token.
 
     References
     ----------
@@ -205,6 +217,9 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
 
     M. C. Hughes and E. B. Sudderth, "Memoized online variational inference for Dirichlet process mixture
     models", NIPS 2013.
+
+    M. C. Hughes, D. I. Kim and E. B. Sudderth, "Reliable and scalable variational inference for the
+    hierarchical Dirichlet process", AISTATS 2015: merges and deletes. Births come from a chain instead.
 
     Examples
     --------
@@ -219,6 +234,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **MinibatchHDPEstimator._parameter_constraints,
         **LEARNED_CONCENTRATIONS,
+        "n_components": [*MinibatchHDPEstimator._parameter_constraints["n_components"], None],
         "learning_method": [StrOptions({"online", "batch", "memoized"})],
         "split_merge": ["boolean"],
         "max_splits": [Interval(Integral, 0, None, closed="left")],
@@ -238,7 +254,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
 
     def __init__(
         self,
-        n_components: int = 20,
+        n_components: int | None = None,
         *,
         learning_method: Literal["online", "batch", "memoized"] = "online",
         split_merge: bool = True,
@@ -318,7 +334,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         # If it is learned from all documents, a larger start leads to a higher bound.
         start, default = (0.5, "auto") if self.learning_method == "memoized" else (0.1, 0.1)
         return DirectAssignment(
-            **self._common_settings(default),
+            **{**self._common_settings(default), "n_components": self.n_components or DEFAULT_TOPICS},
             word_prior_start=start,
             inference=DocumentInference(
                 self.max_doc_update_iter, self.mean_change_tol, self.topic_expectation

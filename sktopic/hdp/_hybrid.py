@@ -14,16 +14,15 @@ from sktopic._topics._prior import default_topic_word_prior
 from sktopic._training._minibatches import fit_minibatches
 from sktopic.hdp._estimator import MinibatchHDPEstimator
 from sktopic.hdp._hybrid_topics import HybridState, HybridTopics
-from sktopic.hdp._kept_topics import can_be_kept, fit_kept_topics
 from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS
-from sktopic.hdp._split_merge_topics import SplitMergeTopics
+from sktopic.hdp._split_merge_topics import SplitMergeTopics, enough_topics
 from sktopic.hdp._table_step import TableStep
 
 # topic_word_prior=None with moves. The number of topics is unknown then, so the value cannot depend on it.
-DEFAULT_TOPIC_WORD_PRIOR = 0.05
-# Sweeps over a document before those of doc_burn_in, with a window. After fewer sweeps, small topics are
-# still in documents where they do not belong, and seem superfluous.
-MIXING_SWEEPS = 16
+DEFAULT_TOPIC_WORD_PRIOR = 0.01
+# Sweeps over a document before those of doc_burn_in, with moves. After fewer sweeps, small topics are still
+# in documents where they do not belong, and predictions are worse.
+MIXING_SWEEPS = 5
 
 
 class HybridHDP(MinibatchHDPEstimator):
@@ -35,17 +34,17 @@ class HybridHDP(MinibatchHDPEstimator):
 
     By default, n_components is the largest number of topics. Topics without tokens lose their weight, but
     similar topics are not merged. n_components_ is therefore no estimate of the number of topics under the
-    posterior; use `CollapsedGibbsHDP` for that. With split_merge=True, n_components is only the initial
-    number. If the concentrations are given, the number after some passes hardly depends on it.
+    posterior; use `CollapsedGibbsHDP` for that. With split_merge=True, `fit` merges and drops superfluous
+    topics, and the number hardly depends on n_components.
 
     Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------
     n_components : int, default=100
-        Largest number of topics (truncation), K in the literature. With split_merge=True, initial number of
-        topics. `fit` may raise it to the number expected under the concentrations, at most 1000. Training
-        then changes the number.
+        Largest number of topics (truncation), K in the literature. With split_merge=True, `fit` raises it to
+        0.7 times the square root of the number of tokens, but not above 1000. `partial_fit` does not raise
+        it.
     sampler : {'collapsed', 'sparse_table_indicator', 'table_indicator'}, default='collapsed'
         Sampler of documents. All draw topics from the same distribution. 'collapsed' sums the tables out and
         uses expected counts. The others draw table indicators: 'sparse_table_indicator' visits the document's
@@ -68,12 +67,12 @@ class HybridHDP(MinibatchHDPEstimator):
         equally among all n_components topics. Otherwise it belongs to topics that are not represented, and
         the topic stays unused.
     split_merge : bool, default=False
-        Whether topics are born, split, merged and dropped, so that their number is learned (see Notes). If
+        Whether superfluous topics are merged and dropped, so that the number is learned (see Notes). If
         True, `sampler` must be 'collapsed', and training takes no ``sample_weight``.
     topic_word_prior : float or None, default=None
         Pseudo-count of every word in every topic, >= 0, added to the counts when topics are computed. It
         gives unseen words a positive probability. If None, ``min(0.1, 2 / n_components)``. With
-        split_merge=True, it is the parameter of the topics' Dirichlet prior, > 0, and None is 0.05; smaller
+        split_merge=True, it is the parameter of the topics' Dirichlet prior, > 0, and None is 0.01; smaller
         values then give more topics.
     learning_decay : float, default=0.65
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
@@ -91,8 +90,7 @@ class HybridHDP(MinibatchHDPEstimator):
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
         Number of discarded Gibbs sweeps per document (burn-in) in training, >= 0. With split_merge=True there
-        are 16 more, unless `fit` keeps the topics of all tokens (see Notes). With few sweeps, small topics
-        appear in too many documents.
+        are five more. With few sweeps, small topics appear in too many documents.
     doc_sweeps : int, default=3
         Number of averaged Gibbs sweeps per document in training, >= 1.
     transform_burn_in : int, default=10
@@ -144,11 +142,13 @@ class HybridHDP(MinibatchHDPEstimator):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Words of the columns, defined only if X has names or after `set_feature_names`.
     move_history_ : ndarray of shape (n_moves,), structured
-        Moves in order, with split_merge=True. Fields: n_samples (documents seen before), kind ('split',
-        'merge' or 'drop'), topic (identity that was split, stayed or was dropped), other (identity that was
-        made or removed, or -1), gain in nats, n_components (after the move) and elbo (always nan). Topics
-        that sampling makes or empties are not listed, but topics without tokens in a window are listed as
-        drops with a gain of zero.
+        Moves in order, with split_merge=True. Fields: n_samples (documents seen before), kind ('merge' or
+        'drop'), topic (identity that stayed or was dropped), other (identity that was removed, or -1), gain
+        in nats, n_components (after the move) and elbo (always nan). Topics that sampling makes or empties
+        are not listed, but topics without tokens in a window are listed as drops with a gain of zero.
+    n_components_range_ : ndarray of shape (2,), int
+        Smallest and largest number of topics in use after the updates since the last moves, with
+        split_merge=True.
     topic_names_ : ndarray of shape (n_components_,)
         Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
@@ -173,11 +173,12 @@ class HybridHDP(MinibatchHDPEstimator):
       sampler and `transform` sample it as `OnlineEMLDA` does.
     - Root and topic_concentration are learned in the first 100 updates, and later from documents that `fit`
       sees for the first time. With split_merge=True, they are always learned.
-    - split_merge=True, given concentrations, several passes: `fit` keeps the topics of up to 2 ** 22 tokens,
-      at about 60 bytes each, and samples large batches in one thread. The number of topics is close to that
-      of long chains of `CollapsedGibbsHDP` on KOS, and about 15 % higher on NIPS.
-    - split_merge=True otherwise: moves are judged on a window of documents, with up to 32 bytes per token in
-      the fitted state. Training finds about a third as many topics.
+    - split_merge=True: topics are merged and dropped by the drawn topics of all tokens, at most 2 ** 22,
+      after passes 1, 4, 16, ... The state has up to 32 bytes per token. Training takes about 2.5 times as
+      long as without moves. In streams, moves are made after 250, 1000, 4000, ... documents, but the number
+      of topics stays near n_components.
+    - The number of topics belongs to this algorithm and its concentrations. Long chains of
+      `CollapsedGibbsHDP` with the learned concentrations find twice as many on KOS, most of them small.
     - Departures from the paper: all n_components topics exist at the root (no equation 17); a first sweep
       seats tokens in order; concentrations are learned; the root skips the first update, and
       its step s has the size of step s + 10 (equation 22); only common words get alias tables.
@@ -189,9 +190,6 @@ class HybridHDP(MinibatchHDPEstimator):
 
     C. Chen, L. Du and W. Buntine, "Sampling table configurations for the hierarchical Poisson-Dirichlet
     process", ECML PKDD 2011: table indicators.
-
-    S. Jain and R. M. Neal, "A split-merge Markov chain Monte Carlo procedure for the Dirichlet process
-    mixture model", Journal of Computational and Graphical Statistics 13, 2004.
 
     Y. W. Teh, M. I. Jordan, M. J. Beal and D. M. Blei, "Hierarchical Dirichlet processes", Journal of the
     American Statistical Association 101, 2006: the model, and the likelihood of concentrations.
@@ -217,6 +215,7 @@ class HybridHDP(MinibatchHDPEstimator):
     _state_class = HybridState
 
     move_history_ = fitted("move_history")
+    n_components_range_ = fitted("n_components_range")
 
     def __init__(
         self,
@@ -290,23 +289,20 @@ class HybridHDP(MinibatchHDPEstimator):
             "shared_root": self.reuse_topics,
         }
         if self.split_merge:
-            return SplitMergeTopics(
-                inference=GibbsStep(self.doc_burn_in + MIXING_SWEEPS, self.doc_sweeps),
-                kept_inference=GibbsStep(self.doc_burn_in, self.doc_sweeps),
-                **settings,
-            )
+            step = GibbsStep(self.doc_burn_in + MIXING_SWEEPS, self.doc_sweeps)
+            return SplitMergeTopics(inference=step, **settings)
         if self.sampler == "collapsed":
             return HybridTopics(inference=GibbsStep(self.doc_burn_in, self.doc_sweeps), **settings)
         sparse = self.sampler == "sparse_table_indicator"
         return HybridTopics(inference=TableStep(self.doc_burn_in, self.doc_sweeps, sparse), **settings)
 
     def _fit_documents(self, run, documents, passes, tasks, evaluate):
-        """Train pass by pass. Tokens keep their topics if all fit and the concentrations are given."""
-        learns = "auto" in (self.topic_concentration, self.doc_concentration)
-        if self.split_merge and not learns and passes.max_iter > 1 and can_be_kept(documents):
-            fit_kept_topics(run, documents, passes, tasks, evaluate)
-        else:
-            fit_minibatches(run, documents, passes, tasks, evaluate)
+        """Train pass by pass; with moves, from more topics than the documents support."""
+        if self.split_merge:
+            n_topics = enough_topics(documents)
+            with run.training.changing(), run.training.complete_or_undone(waits=True):
+                run.training.state = run.method.begun(run.training.state, n_topics)
+        fit_minibatches(run, documents, passes, tasks, evaluate)
 
     def _check_settings(self):
         super()._check_settings()

@@ -16,7 +16,6 @@ import numpy as np
 from sktopic._inference._protocol import InferenceStep, TrainingStep
 from sktopic._state._fields import array, changed, edited, part
 from sktopic._topics._prior import PRIOR_INERTIA, SMALLEST, default_prior
-from sktopic._topics._word_count_edits import divided_topics
 from sktopic._topics._word_count_views import probabilities
 from sktopic._training._minibatches import gathered_topics
 from sktopic.hdp._hdp_state import MOVE, HDPState, columns_in_use, reporting
@@ -41,37 +40,20 @@ class HybridState(HDPState):
         Last documents, with the topics of their tokens. Only with split_merge=True.
     move_history : ndarray of shape (n_moves,), structured, or None
         Only with split_merge=True.
+    n_components_range : ndarray of shape (2,) or None
+        Smallest and largest number of topics in use since the last moves. Only with split_merge=True.
     """
 
     root: Root = part(Root)
     window: Window | None = part(Window, optional=True)
     move_history: np.ndarray | None = array(MOVE, None, optional=True)
+    n_components_range: np.ndarray | None = array(np.int64, 2, optional=True)
 
     def check(self):
         """Raise ValueError if parts do not fit together."""
         super().check()
         if self.window is not None:
             self.window.check()
-
-
-def divided_columns(state, division):
-    """Return the state in which parts of topics are new topics, behind the others.
-
-    Values of a topic are divided, so sums do not change.
-
-    division : Division, by columns
-    """
-    topics, tables = division.topics, state.root.tables
-    n_new, moved = len(topics), tables[topics] * division.shares
-    left = np.maximum(tables - np.bincount(topics, moved, minlength=len(tables)), 0.0)
-    return changed(
-        state,
-        words=divided_topics(state.words, topics, division.of_words),
-        root=changed(state.root, tables=np.append(left, moved)),
-        ids=np.append(state.ids, state.next_id + np.arange(n_new)),
-        next_id=state.next_id + n_new,
-        in_use=np.arange(len(tables) + n_new),
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,11 +165,9 @@ class HybridTopics(HDPMethod):
 
     def edited_columns(self, state, edit):
         after, window = super().edited_columns(state, edit), state.window
-        if not self.keeps_columns:
-            after = changed(after, in_use=np.arange(edit.n_left))
         return changed(
             after,
             root=edited(state.root, edit),
             # Tokens in the window have the topics before the edit.
-            window=None if window is None else Window.empty(window.target),
+            window=None if window is None else Window.empty(window.last_moves),
         )

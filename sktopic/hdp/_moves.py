@@ -8,8 +8,8 @@ A move has four steps:
 - One function of the state carries it out.
 
 `make_moves` is the loop over planned moves. `WindowMoves` lets it carry out moves one by one. The others take
-its `Outcome` and change the state once. Memoized drops and trials of splits span visits of a batch, so
-they have a loop of their own (`_memoized/_training.py`). Engines differ in their judges:
+its `Outcome` and change the state once. Memoized drops span visits of a batch, so they have a loop of their
+own (`_memoized/_training.py`). Engines differ in their judges:
 
 - `BatchMoves` (`_batch_moves.py`): the bound of a batch, a sample of the corpus. `DirectAssignment` makes it
   in updates of `DirectAssignmentHDP(split_merge=True)`.
@@ -18,7 +18,7 @@ they have a loop of their own (`_memoized/_training.py`). Engines differ in thei
 - `MemoizedTraining` (`_memoized/_training.py`): the bound of the corpus, from the sums of its batches.
   `DirectAssignmentHDP(learning_method="memoized")` trains with it.
 - `WindowMoves` (`_window_moves.py`): tokens of a window of documents, or of all documents. `SplitMergeTopics`
-  and `fit_kept_topics` make it for `HybridHDP(split_merge=True)`.
+  makes it for `HybridHDP(split_merge=True)`. It only merges and drops.
 """
 
 import math
@@ -59,8 +59,8 @@ class Outcome:
     refused: list
 
 
-def make_moves(planned, judged=None, carry_out=None, *, most=math.inf, once=True):
-    """Carry out the planned moves that gain, and return the Outcome.
+def make_moves(planned, judged=None, carry_out=None, *, most=math.inf):
+    """Carry out the planned moves that gain, at most one of each topic, and return the Outcome.
 
     Parameters
     ----------
@@ -68,11 +68,10 @@ def make_moves(planned, judged=None, carry_out=None, *, most=math.inf, once=True
     judged : function that returns the Move with its gain. If None, the moves are judged.
     carry_out : function that carries out a Move. If None, the caller does it afterwards.
     most : largest number of moves to carry out
-    once : whether each topic is in at most one of these moves
     """
     made, tried, changed = [], set(), set()
     for move in planned:
-        if once and not changed.isdisjoint(move.topics):
+        if not changed.isdisjoint(move.topics):
             continue
         if judged is not None:
             move = judged(move)

@@ -12,13 +12,6 @@ from sktopic._topics._prior import LARGEST, SMALLEST
 SMALLEST_WEIGHT = 1e-100
 
 
-def expected_topics(lengths, topic_concentration, doc_concentration):
-    """Return the approximate number of topics that the prior expects in documents of these lengths."""
-    b0, b1 = topic_concentration, doc_concentration
-    tables = b1 * (digamma(b1 + lengths) - digamma(b1)).sum()
-    return b0 * (digamma(b0 + tables) - digamma(b0))
-
-
 def log_root(tables, topic_concentration):
     """Return the log probability of the topics of tables: of b0 ** K prod Gamma(M_k) / (b0)_M."""
     b0, present = topic_concentration, tables[tables > 0]

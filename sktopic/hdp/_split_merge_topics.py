@@ -1,10 +1,16 @@
-"""split_merge=True of HybridHDP in online training: a window of documents splits, merges and drops topics.
+"""split_merge=True of HybridHDP: many random topics, of which training merges and drops the superfluous ones.
 
-The first window has 250 documents after the first batch. Each later window has twice as many, up to the
-corpus size or 2 ** 22 tokens. In a smaller window, each document stands for several of the corpus, at most
-four for splits. When a window is complete, topics are merged, dropped and, except in the last pass, split.
+Topics cannot appear within a few passes where the random start has too few of them, but superfluous ones are
+found quickly. So `fit` begins with more topics than a corpus of its size supports. A window keeps the drawn
+topics of the documents seen last. When it is complete, topics are merged and dropped by the evidence of its
+tokens. Their columns stay, as in HybridTopics, and new topics may take them.
+
+In `fit`, this happens at the end of passes 1, 4, 16, ... In a stream, it happens after 250, 1000, 4000, ...
+documents, but not before total_samples of them, and after each total_samples if older ones are forgotten. A
+window has at most 2 ** 22 tokens. If it is smaller than the corpus, each document stands for several.
 """
 
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -14,17 +20,24 @@ import numpy as np
 from sktopic._documents._matrices import DocumentBatch
 from sktopic._inference._gibbs import GibbsStep
 from sktopic._inference._protocol import WithPriorStatistics
-from sktopic._kernels.random._rng import combine_keys
 from sktopic._state._fields import changed
 from sktopic.hdp._hdp_state import MOVE, columns_in_use, noted_moves
-from sktopic.hdp._hybrid_topics import HybridTopics, divided_columns
-from sktopic.hdp._window import FIRST_WINDOW, Window
+from sktopic.hdp._hybrid_topics import HybridTopics
+from sktopic.hdp._window import FIRST_WINDOW, MOST_TOKENS, Window
 from sktopic.hdp._window_moves import Judge, WindowMoves
 
 # Approximate number of operations of moves per token of the window.
 MOVE_WORK = 2000
-# Separates the random streams of one seed.
-WINDOW_KEY = 0x77696E646F77
+# Random topics at the start of `fit` per square root of the number of tokens, and the largest number.
+TOPICS_PER_ROOT, MOST_RANDOM_TOPICS = 0.7, 1000
+# How many times as many documents are seen at the next moves.
+RARER = 4.0
+
+
+def enough_topics(documents):
+    """Return a number of random topics that is larger than the number that Documents support."""
+    n_tokens = sum(float(X.data.sum()) for X in documents.blocks())
+    return int(min(math.ceil(TOPICS_PER_ROOT * math.sqrt(n_tokens)), MOST_RANDOM_TOPICS))
 
 
 @dataclass
@@ -47,26 +60,26 @@ class DrawnCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class SplitMergeTopics(HybridTopics):
-    """HybridTopics with a changing number of topics.
-
-    Attributes
-    ----------
-    kept_inference : document step if the topics of all tokens are kept
-    has_window : whether documents enter the window of the state, which moves topics when it is complete
-    """
+    """HybridTopics that merges and drops superfluous topics."""
 
     inference: GibbsStep
-    kept_inference: GibbsStep
-    has_window: bool = True
 
     reads_whole_batches: ClassVar[bool] = True
-    keeps_columns: ClassVar[bool] = False
+
+    def begun(self, state, n_topics):
+        """Return the state before training, with at least this number of random topics."""
+        if n_topics <= self.n_components:
+            return state
+        return replace(self, n_components=n_topics).start(state.words.n_features, state.seed)
+
+    def check_continuation(self, state):
+        """Accept any number of topics, because `fit` chooses it."""
 
     def adopted(self, state):
         state = super().adopted(state)
         if state.window is not None:
             return state
-        return changed(state, window=Window.empty(FIRST_WINDOW), move_history=np.empty(0, dtype=MOVE))
+        return changed(state, window=Window.empty(0.0), move_history=np.empty(0, dtype=MOVE))
 
     def infer(self, state, batch, keys, update, workers):
         topic = batch.unassigned()
@@ -75,71 +88,69 @@ class SplitMergeTopics(HybridTopics):
 
     def work(self, state, counts, update):
         work = super().work(state, counts, update)
-        if self._enters_window(state):
-            n_new = len(counts.expected.topic)
-            if state.window.is_large(update.total_samples, counts.n_documents, n_new):
-                work += MOVE_WORK * (state.window.n_tokens + n_new)
+        n_tokens = state.window.n_tokens + len(counts.expected.topic)
+        if self._moves_after(state, counts, update, n_tokens):
+            work += MOVE_WORK * n_tokens
         return work
 
-    def _enters_window(self, state):
-        """Whether documents enter the window. The first batch is inferred with random topics and does not."""
-        return self.has_window and state.n_topic_updates > 0
+    def _enters_window(self, state, update):
+        """Whether documents enter the window: the last ones before moves, if not of the first batch."""
+        is_late = state.n_samples_seen >= _next_moves(state, update) - update.total_samples
+        return is_late and state.n_topic_updates > 0
+
+    def _moves_after(self, state, counts, update, n_tokens):
+        """Whether topics move after a batch, with which the window has n_tokens."""
+        n_seen = state.n_samples_seen + counts.n_documents
+        return n_tokens >= MOST_TOKENS or n_seen >= _next_moves(state, update)
 
     def _learns_root(self, state, update):
         """Always, because topics come and go between passes."""
         return True
 
+    def absorb(self, state, counts, update, workers):
+        """Absorb as HybridTopics does; keep the range of the number of topics in use since the last moves."""
+        after = super().absorb(state, counts, update, workers)
+        n, before = len(after.in_use), state.n_components_range
+        begins = before is None or after.window.last_moves > state.window.last_moves
+        low, high = (n, n) if begins else before
+        return changed(after, n_components_range=np.array([min(low, n), max(high, n)]))
+
     def learned(self, state, counts, update, workers):
         """Learn as HybridTopics does; move topics when a window is complete."""
-        drawn = counts.expected
-        enters = self._enters_window(state)
-        state = super().learned(state, counts, update, workers)
-        if not enters:
-            return state
-        window = state.window.with_batch(drawn.batch, drawn.topic)
-        if not window.is_large(update.total_samples):
-            return changed(state, window=window)
-        return self._moved(changed(state, window=changed(window, target=2.0 * window.target)), update)
+        drawn, window = counts.expected, state.window
+        if self._enters_window(state, update):
+            window = window.with_batch(drawn.batch, drawn.topic)
+        moves = window.n_documents > 0 and self._moves_after(state, counts, update, window.n_tokens)
+        state = changed(super().learned(state, counts, update, workers), window=window)
+        return self._moved(state, counts.n_documents, update) if moves else state
 
-    def _moved(self, state, update):
-        """Return the state after moves of topics by the evidence of the window."""
-        movable = np.ones(state.words.n_topics, dtype=bool)
-        movable[state.words.frozen_columns] = False
-        key = combine_keys(state.seed, WINDOW_KEY, update.number)
-        state.window.check_tokens(state.words.n_features, state.words.n_topics)
-        moves = self.new_moves(state, state.window, update.total_samples, movable, key)
+    def _moved(self, state, n_documents, update):
+        """Return the state after moves of topics by the evidence of the window, which then is empty."""
+        window, columns = state.window, columns_in_use(state)
+        window.check_tokens(state.words.n_features, state.words.n_topics)
+        topics = window.topics(state.words.n_topics)
+        moves = WindowMoves(
+            [topics[k] for k in columns],
+            prior=self.doc_topic_prior(state, self.root_weights(state, update.total_samples))[columns],
+            movable=~np.isin(columns, state.words.frozen_columns),
+            judge=Judge(state.topic_concentration, state.topic_word_prior, state.words.n_features),
+            times=max(1.0, update.total_samples / window.total_weight),
+        )
         moves.merge()
         moves.drop()
-        edit = moves.edit()
-        after = self.edited_columns(state, edit)
-        if not update.is_last_pass:  # new topics of the last pass would not be judged
-            moves.split()
-            division = moves.division()
-            after = divided_columns(after, replace(division, topics=edit.columns[division.topics]))
-        ids = np.append(state.ids, after.ids[edit.n_left :])
-        return self.noted(after, named_moves(moves, ids))
-
-    def new_moves(self, state, window, total_samples, movable, key):
-        """Return WindowMoves of the topics in all columns.
-
-        window : Window, a sample of a corpus of total_samples documents
-        movable, key : as of WindowMoves
-        """
-        return WindowMoves(
-            window.topics(state.words.n_topics),
-            prior=self.doc_topic_prior(state, self.root_weights(state, total_samples)),
-            movable=movable,
-            judge=Judge(state.topic_concentration, state.topic_word_prior, state.words.n_features),
-            key=key,
-            times=max(1.0, total_samples / window.total_weight),
+        after = self.edited_columns(state, moves.edit().of_columns(columns, state.words.n_topics, True))
+        ids = np.append(state.ids[columns], -1)  # the last for moves without another topic
+        made = [(kind, ids[topic], ids[other], gain) for kind, topic, other, gain in moves.made]
+        return changed(
+            after,
+            window=Window.empty(state.n_samples_seen + n_documents),
+            move_history=noted_moves(after, made, len(columns_in_use(after))),
         )
 
-    def noted(self, state, moves):
-        """Return the state with its last moves added to the history."""
-        return changed(state, move_history=noted_moves(state, moves, len(columns_in_use(state))))
 
-
-def named_moves(moves, ids):
-    """Return the moves by identities; ids: identities of the topics by their numbers in the moves."""
-    ids = np.append(ids, -1)  # for moves without another topic
-    return [(kind, ids[topic], ids[other], gain) for kind, topic, other, gain in moves.made]
+def _next_moves(state, update):
+    """Number of documents to be seen at the next moves."""
+    last, total_samples = state.window.last_moves, update.total_samples
+    if state.corpus_size > total_samples:  # older documents are forgotten
+        return last + max(total_samples, FIRST_WINDOW)
+    return max(RARER * last, total_samples, FIRST_WINDOW)

@@ -10,10 +10,10 @@ from sktopic._kernels._groups import TokensByDocument
 from sktopic._kernels.documents._reading import clump_bounds
 from sktopic._state._fields import State, array, array_fields, changed, count, number
 
-# Number of documents in the first window. The size doubles, up to the whole corpus or MOST_TOKENS tokens.
+# Number of documents in the first window of a stream, and largest number of tokens in a window.
 FIRST_WINDOW, MOST_TOKENS = 250, 1 << 22
 # Arrays of TopicTokens with one entry for each token.
-OF_TOKENS = ("word", "size", "document", "place")
+OF_TOKENS = ("word", "size", "document")
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,12 @@ class TopicTokens:
     ----------
     word, size, document : (n_tokens,) int32, float64, int64
     document_weight : (n_all_documents,) weight of each document
-    place : (n_tokens,) int64, position of each token in the window
     """
 
     word: np.ndarray
     size: np.ndarray
     document: np.ndarray
     document_weight: np.ndarray
-    place: np.ndarray
 
     def __len__(self):
         return len(self.word)
@@ -99,7 +97,7 @@ class Window(State):
     word, topic, size : (capacity,) int32, int32 and float64, of each token
     length, document_weight : (capacity,) number of tokens, int64, and weight of each document
     n_tokens, n_documents : number of tokens and documents
-    target : total document weight at which the window is large enough for moves
+    last_moves : number of documents seen at the last moves
     """
 
     word: np.ndarray = array(np.int32, "window tokens")
@@ -109,12 +107,12 @@ class Window(State):
     document_weight: np.ndarray = array(np.float64, "window documents")
     n_tokens: int = count()
     n_documents: int = count()
-    target: float = number()
+    last_moves: float = number()
 
     @classmethod
-    def empty(cls, target):
+    def empty(cls, last_moves):
         arrays = {name: np.empty(0, declared.dtype) for name, declared in array_fields(cls).items()}
-        return cls(**arrays, n_tokens=0, n_documents=0, target=float(target))
+        return cls(**arrays, n_tokens=0, n_documents=0, last_moves=float(last_moves))
 
     def with_batch(self, batch, topic):
         """Return the window with the documents of a batch, and the topics of their clumps."""
@@ -132,11 +130,6 @@ class Window(State):
             n_tokens=n_tokens + len(word),
             n_documents=n_documents + batch.n_documents,
         )
-
-    def is_large(self, total_samples, more_documents=0.0, more_tokens=0):
-        """Whether it is large enough for moves in a corpus of this size, after adding some more."""
-        n_documents = self.total_weight + more_documents
-        return n_documents >= min(self.target, total_samples) or self.n_tokens + more_tokens >= MOST_TOKENS
 
     def check(self):
         """Raise ValueError if parts are missing or do not fit together, as in a damaged file."""
@@ -177,7 +170,6 @@ class Window(State):
             size=self.size[:n_tokens][order],
             document=np.repeat(np.arange(n_documents), self.length[:n_documents])[order],
             document_weight=self.document_weight[:n_documents],
-            place=order,
         )
         bounds = np.searchsorted(topic[order], np.arange(n_topics + 1))
         return [tokens.part(slice(a, b)) for a, b in pairwise(bounds)]

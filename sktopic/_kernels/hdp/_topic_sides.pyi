@@ -3,17 +3,15 @@ from numpy.typing import NDArray
 
 from sktopic._kernels._groups import TokensByDocument
 
-def draw_sides(
+def compare_sides(
     topic_tokens: TokensByDocument,
-    side: NDArray[np.int8],  # (n_tokens,) IN/OUT
+    side: NDArray[np.int8],  # (n_tokens,)
     prior: float,
     share: float,
     topic_word_prior: float,
     n_features: int,
-    n_sweeps: int,
-    key: int,
-) -> tuple[float, float, float, tuple[float, float]]:
-    """log_ratio, log_q, share, tables of both sides."""
+) -> tuple[float, float, tuple[float, float]]:
+    """log_ratio, log_q, tables of both sides."""
 
 def token_likelihoods(
     first: NDArray[np.int64],  # (n_documents + 1,)

@@ -7,17 +7,16 @@ where v_0 + v_1 = 1. Tables and topics being summed out, two topics are to one a
     R = prod_j Gamma(a) / Gamma(a + n_j) prod_s Gamma(a v_s + n_js) / Gamma(a v_s)
         prod_s B(beta + n_.s) / B(beta) / (B(beta + n_.) / B(beta)).
 
-Sides are drawn by Gibbs sampling restricted to the two (Jain and Neal, 2004), with the share v at the fixed
-point v_s ~ T_s, where T_s = sum_j a v_s (psi(a v_s + n_js) - psi(a v_s)) are the expected tables.
+The share v is at the fixed point v_s ~ T_s after one step, where T_s = sum_j a v_s (psi(a v_s + n_js) -
+psi(a v_s)) are the expected tables.
 """
 
 import numpy as np
 
 from libc.math cimport lgamma, log
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
 from sktopic._kernels.numbers._special cimport digamma
-from sktopic._kernels.random._rng cimport Stream, next_uniform, seed_stream
 from sktopic._kernels.threads._interrupt cimport count_work
 
 # The share of a side is no less.
@@ -30,7 +29,7 @@ cdef struct Tokens:
     const int32_t* word
     const double* size
     const double* document_weight
-    int8_t* side
+    const int8_t* side
     # Counts of the two sides by word (two neighbors each), and in all.
     double* by_word
     double[2] total
@@ -85,9 +84,8 @@ cdef void share_out(Tokens* tokens) noexcept nogil:
     tokens.prior[0], tokens.prior[1] = both * share, both * (1.0 - share)
 
 
-cdef double visit(Tokens* tokens, bint draws, Stream* stream, Py_ssize_t* done) except? -1.0 nogil:
-    """Visit all tokens and, if told so, draw their sides; returns the sum of the logarithms of the
-    probabilities of the sides that they then have, each given all others."""
+cdef double log_conditionals(Tokens* tokens, Py_ssize_t* done) except? -1.0 nogil:
+    """Sum of the logarithms of the probabilities of all sides, each given all others."""
     cdef Py_ssize_t d, i, w
     cdef int s
     cdef double weight, first, second, q = 1.0, log_q = 0.0, document_log_q
@@ -111,9 +109,6 @@ cdef double visit(Tokens* tokens, bint draws, Stream* stream, Py_ssize_t* done) 
                 * (tokens.topic_word_prior + max(tokens.by_word[w + 1], 0.0))
                 * (tokens.norm_offset + max(tokens.total[0], 0.0))
             )
-            if draws:
-                s = next_uniform(stream) * (first + second) >= first
-                tokens.side[i] = <int8_t>s
             q *= (second if s else first) / (first + second)
             if q < 1e-200:
                 document_log_q += log(q)
@@ -161,40 +156,34 @@ cdef double log_words(const Tokens* tokens, uint8_t* seen, Py_ssize_t* done) exc
     return total - lgamma(n0 + tokens.norm_offset) - lgamma(n1 + tokens.norm_offset)
 
 
-def draw_sides(
+def compare_sides(
     topic_tokens,
-    int8_t[::1] side,
+    const int8_t[::1] side,
     double prior,
     double share,
     double topic_word_prior,
     Py_ssize_t n_features,
-    int n_sweeps,
-    uint64_t key,
 ):
-    """Draw the sides of a topic's tokens, and tell how two topics compare with one.
+    """Tell how two topics compare with one.
 
     Parameters
     ----------
     topic_tokens : TokensByDocument                                                                     IN
-    side : (n_tokens,) 0 or 1                                                                  IN/OUT
-    prior, share : a, and v of side 0 to begin with
+    side : (n_tokens,) 0 or 1                                                                           IN
+    prior, share : a, and v of side 0 before its step
     topic_word_prior, n_features : beta, and the number of words there are
-    n_sweeps : sweeps over all tokens, before each of which, and after the last, the share is updated
-    key : of the stream
 
     Returns
     -------
-    log_ratio, log_q, share, tables : log R, the sum of log p(s_i | all other sides), v of side 0, and the
-    expected tables of both sides.
+    log_ratio, log_q, tables : log R, the sum of log p(s_i | all other sides), and the expected tables of both
+    sides.
     """
     cdef const int64_t[::1] first = topic_tokens.first
     cdef const int32_t[::1] word = topic_tokens.word
     cdef const double[::1] size = topic_tokens.size
     cdef const double[::1] document_weight = topic_tokens.document_weight
     cdef Tokens tokens
-    cdef Stream stream
     cdef Py_ssize_t done = 0
-    cdef int _sweep
     cdef double log_q, log_ratio
     cdef double[2] tables
     cdef double[::1] by_word = np.zeros(2 * n_features)
@@ -205,16 +194,12 @@ def draw_sides(
     tokens.prior[0], tokens.prior[1] = prior * share, prior * (1.0 - share)
     tokens.topic_word_prior, tokens.norm_offset = topic_word_prior, topic_word_prior * n_features
     with nogil:
-        seed_stream(&stream, key)
         count(&tokens)
-        for _sweep in range(n_sweeps):
-            share_out(&tokens)
-            visit(&tokens, True, &stream, &done)
         share_out(&tokens)
-        log_q = visit(&tokens, False, &stream, &done)
+        log_q = log_conditionals(&tokens, &done)
         log_ratio = log_documents(&tokens, &done) + log_words(&tokens, &seen[0], &done)
         find_tables(&tokens, tables)
-    return log_ratio, log_q, tokens.prior[0] / prior, (tables[0], tables[1])
+    return log_ratio, log_q, (tables[0], tables[1])
 
 
 def token_likelihoods(

@@ -197,56 +197,26 @@ class MemoizedCorpus:
         corpus.recount()
         return corpus
 
-    def move(self, moves):
-        """Carry out moves of different topics.
+    def merge(self, merges):
+        """Merge pairs of topics; each keeps its first topic, and no topic is the second of two pairs.
 
-        A merge keeps its first topic. Its proposal is a dict from batches to the loss of their entropy. The
-        proposal of a split is a Split. Returns tuples (kind, topic, other, gain) of identities and nats.
+        The proposal of a Move is a dict from batches to the loss of their entropy. Returns tuples ("merge",
+        topic, other, gain) of identities and nats.
         """
-        merges = [move for move in moves if move.kind == "merge"]
-        splits = [move for move in moves if move.kind == "split"]
-        divided, all_parts = [split.topics[0] for split in splits], [split.proposal for split in splits]
         topics, into = self.topics, np.arange(self.n_topics)
         for merge in merges:
             into[merge.topics[1]] = merge.topics[0]
         kept = into == np.arange(self.n_topics)
-        n_kept = n_new = int(kept.sum())
-        columns, numbers = (np.cumsum(kept) - 1)[into], []
-        for k, parts in zip(divided, all_parts):  # the largest part keeps the place and the identity
-            others = n_new + np.arange(len(parts.weights) - 1)
-            numbers.append(np.insert(others, parts.totals.argmax(), columns[k]))
-            n_new += len(others)
-        moved = columns.copy()
-        moved[divided] = -1
+        columns = (np.cumsum(kept) - 1)[into]
         for b, summary in enumerate(self.summaries):
-            entropy = np.bincount(columns, weights=summary.entropy, minlength=n_new)
+            entropy = np.bincount(columns, weights=summary.entropy)
             for merge in merges:
                 entropy[columns[merge.topics[0]]] -= merge.proposal[b]
-            found = [(parts.found[b], number) for parts, number in zip(all_parts, numbers)]
-            for part, number in found:
-                entropy[number] = part.entropy
-            self.summaries[b] = summary.moved(moved, entropy, found)
-        weights = np.bincount(columns, weights=topics.weights, minlength=n_new)
-        for parts, number in zip(all_parts, numbers):
-            weights[number] = parts.weights
-        n_more = n_new - n_kept
-        ids = np.append(topics.ids[kept], topics.next_id + np.arange(n_more))
-        self.topics = changed(
-            topics,
-            words=of_topics(topics.words, kept, n_more),
-            weights=weights,
-            ids=ids,
-            births=np.append(topics.births[kept], np.zeros(n_more, dtype=np.int64)),
-            trials=np.append(topics.trials[kept], np.zeros(n_more, dtype=topics.trials.dtype)),
-            next_id=topics.next_id + n_more,
-        )
+            self.summaries[b] = summary.moved(columns, entropy)
+        names, weights = topics.ids.tolist(), np.bincount(columns, weights=topics.weights)
+        self.topics = changed(with_kept(topics, kept), weights=weights)
         self.recount()
-        names = topics.ids.tolist()
-        made = [("merge", *(names[k] for k in merge.topics), merge.gain) for merge in merges]
-        for split, number in zip(splits, numbers):
-            gain = split.gain / (len(number) - 1)
-            made += [("split", names[split.topics[0]], int(new), gain) for new in ids[np.sort(number)[1:]]]
-        return made
+        return [("merge", *(names[k] for k in merge.topics), merge.gain) for merge in merges]
 
 
 @dataclass(frozen=True)
@@ -271,16 +241,16 @@ class Visit:
     infer: DocumentInference
     workers: Workers
 
-    def without(self, topic, anew):
-        """Return CellTopics of documents, inferred without a topic. anew : (n_documents,) selects them."""
+    def without(self, topics, anew):
+        """Return CellTopics of documents, inferred without topics. anew : (n_documents,) selects them."""
         state, cells = self.corpus.topics, self.cells
-        kept = np.arange(cells.n_topics) != topic
+        kept = ~np.isin(np.arange(cells.n_topics), topics)
         batch, prior = self.reader.batch(self.rows[anew]), state.prior
         gathered = self.corpus.geometric_topics().gather(batch.words, prior, self.workers)
         gathered = replace(gathered, rows=columns_of(gathered.rows, kept))
         tokens = cells.by_document().dense(cells.batch.n_documents, cells.n_topics)[anew]
         start = prior[kept] + start_without(batch, tokens, kept)
-        step = self.infer.step(state.rest + prior[topic])
+        step = self.infer.step(state.rest + prior[~kept].sum())
         counts = step(batch, gathered, prior[kept], None, self.workers, gamma=start)
         found = CellTopics.of(counts, self.workers)
         return replace(found, topic=np.flatnonzero(kept)[found.topic], n_topics=len(kept))

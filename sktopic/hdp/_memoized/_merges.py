@@ -4,8 +4,8 @@ The summaries give the change of the bound by a merge, except for the mixing of 
 visits sum up. Limits are known before: x log x is convex, so the mixing in cells is at most that in the sums
 over words or over documents.
 
-Documents that have many tokens of a topic to drop are inferred once without it. In other documents, its
-tokens go to one other topic. The resulting summaries of batches give the bound without the topic.
+Documents that have many tokens of the topics to drop are inferred once without them. In other documents, the
+tokens of each go to one other topic. The resulting summaries of batches give the bound without the topics.
 """
 
 from dataclasses import dataclass, field
@@ -22,8 +22,10 @@ from sktopic.hdp._variational_split_merge import products
 
 # Topics most similar to each that are looked at, and pairs whose sums are gathered, for each topic.
 NEIGHBORS, PAIRS_PER_TOPIC = 8, 3
-# Tokens of a topic that is dropped from which on a document is inferred without it.
+# Tokens of dropped topics from which on a document is inferred without them.
 MANY_TOKENS = 0.5
+# A topic that was not dropped waits two passes, then four, and at most this power of two.
+LONGEST_WAIT = 2
 
 
 class TrackedMerges:
@@ -142,42 +144,67 @@ def mixing(first, second):
     return xlogy(both, both) - xlogy(first, first) - xlogy(second, second)
 
 
+def similarities(corpus):
+    """Return sums of sqrt(p q) over words for all pairs of topics, (n_topics, n_topics)."""
+    tokens = corpus.topics.words.store
+    return products(np.sqrt(tokens / np.maximum(tokens.sum(axis=0), 1e-300)))
+
+
 def similar_pairs(corpus):
     """Return pairs i < j of free topics, one of which is among the most similar to the other."""
     free = corpus.free()
-    tokens = corpus.topics.words.store[:, free]
-    similarity = products(np.sqrt(tokens / np.maximum(tokens.sum(axis=0), 1e-300)))
-    return [(int(free[i]), int(free[j])) for i, j in nearest_pairs(similarity, NEIGHBORS)]
+    pairs = nearest_pairs(similarities(corpus)[np.ix_(free, free)], NEIGHBORS)
+    return [(int(free[i]), int(free[j])) for i, j in pairs]
+
+
+@dataclass
+class Waiting:
+    """Waiting times of topics that were not dropped.
+
+    Attributes
+    ----------
+    refusals : dict from identities of topics to the number of refused drops
+    until : dict from identities to the first pass in which they are tried again
+    """
+
+    refusals: dict = field(default_factory=dict)
+    until: dict = field(default_factory=dict)
+
+    def refuse(self, identity, number):
+        """Record that a topic was not dropped in the pass of this number."""
+        self.refusals[identity] = self.refusals.get(identity, 0) + 1
+        self.until[identity] = number + 2 ** min(self.refusals[identity], LONGEST_WAIT)
+
+    def are_over(self, ids, number):
+        """Return whether topics may be tried, (n_topics,)."""
+        return np.array([self.until.get(identity, 0) <= number for identity in ids.tolist()], dtype=bool)
 
 
 @dataclass
 class Delete:
-    """A topic to drop.
+    """Topics to drop together.
 
     Attributes
     ----------
-    topic, into : numbers of the topic, and of the topic that gets its weight and scattered tokens
-    found : dict from batches to their BatchSummary without the topic, if it differs
+    topics : (n_dropped,) numbers of the topics
+    into : (n_dropped,) numbers of topics that get their weights and scattered tokens
+    found : dict from batches to their BatchSummary without the topics, if it differs
     """
 
-    topic: int
-    into: int
+    topics: np.ndarray
+    into: np.ndarray
     found: dict = field(default_factory=dict)
 
     @classmethod
-    def planned(cls, sizes, free, topic):
-        """Return the Delete of a topic into the free topic with the best merge.
-
-        sizes : PairSizes of the corpus
-        """
-        others = [int(k) for k in free if k != topic]
-        gains = [sizes.gains(topic, k)[0] for k in others]
-        return cls(topic, others[int(np.argmax(gains))])
+    def planned(cls, corpus, topics):
+        """Return the Delete of topics, each into the most similar free topic that remains."""
+        others = np.setdiff1d(corpus.free(), topics)
+        return cls(topics, others[similarities(corpus)[np.ix_(topics, others)].argmax(axis=1)])
 
     def see(self, visit):
-        """Store the summary of the batch of a Visit without the topic."""
+        """Store the summary of the batch of a Visit without the topics."""
         cells = visit.cells
-        entries = cells.topic == self.topic
+        entries = np.isin(cells.topic, self.topics)
         if not entries.any():
             return
         batch = cells.batch
@@ -186,22 +213,24 @@ class Delete:
         anew = tokens >= MANY_TOKENS
         summary = BatchSummary.of(self._joined(cells, ~anew[document]))
         if anew.any():
-            other = BatchSummary.of(visit.without(self.topic, anew))
+            other = BatchSummary.of(visit.without(self.topics, anew))
             other.documents.row = np.flatnonzero(anew)[other.documents.row]
             same = np.arange(cells.n_topics)
             summary = summary.moved(same, summary.entropy + other.entropy, [(other, same)])
         self.found[visit.number] = summary
 
     def _joined(self, cells, some):
-        """Return CellTopics of some entries, with the topic as part of another."""
-        topic = np.where(cells.topic == self.topic, self.into, cells.topic)[some]
-        sums = summed(cells.cell()[some], topic, cells.tokens[some], cells.n_topics)
+        """Return CellTopics of some entries, with the topics as parts of others."""
+        number = np.arange(cells.n_topics)
+        number[self.topics] = self.into
+        sums = summed(cells.cell()[some], number[cells.topic[some]], cells.tokens[some], cells.n_topics)
         bounds = np.searchsorted(sums.row, np.arange(len(cells.bounds)))
         return CellTopics(cells.batch, bounds, sums.topic, sums.tokens, cells.n_topics)
 
     def done(self, corpus):
-        """Return the MemoizedCorpus without the topic."""
+        """Return the MemoizedCorpus without the topics."""
         without = corpus.with_summaries(self.found)
         mixing = dict.fromkeys(range(len(corpus.summaries)), 0.0)
-        without.move([Move(kind="merge", topics=(self.into, self.topic), gain=0.0, proposal=mixing)])
+        pairs = zip(self.into.tolist(), self.topics.tolist())
+        without.merge([Move(kind="merge", topics=pair, gain=0.0, proposal=mixing) for pair in pairs])
         return without

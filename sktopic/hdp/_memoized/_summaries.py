@@ -162,7 +162,7 @@ class BatchSummary:
 
         Parameters
         ----------
-        columns : (n_topics,) new number of each topic, -1 if it is removed or split
+        columns : (n_topics,) new number of each topic, -1 if it is removed
         entropy : (n_new,) entropy of the new topics
         parts : list of (BatchSummary, new numbers of its topics) to add
         """
