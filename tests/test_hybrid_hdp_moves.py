@@ -48,6 +48,8 @@ def test_topics_move_at_the_end_of_passes_one_and_four():
     X = bars().data[:400]
     assert places(make_model(max_iter=5).fit(X)) == [300, 1500]
     assert places(make_model(max_iter=2).fit(X)) == [300]
+    assert places(make_model(max_iter=2, total_samples=3000).fit(X)) == [300]
+    assert places(make_model(max_iter=5, batch_size=50).fit(X[:49])) == [49]  # the first batch is random
 
 
 @pytest.mark.slow
@@ -58,7 +60,7 @@ def test_topics_of_streams_move_more_and_more_rarely_unless_documents_are_forgot
     stream = make_model(**many, total_samples=600).partial_fit(X[:1500])
     assert places(stream) == [550, 1150]
     monkeypatch.setattr(_split_merge_topics, "MOST_TOKENS", 6000)  # of 100 documents
-    assert places(make_model(**many, total_samples=900).partial_fit(X[:900]))[0] == 100
+    assert places(make_model(**many, total_samples=900).partial_fit(X[:900])) == [850]  # of the last ones
     assert_history_tells_where_topics_are_from(stream)
 
 
@@ -312,3 +314,10 @@ def test_moves_can_be_switched_off_where_the_number_of_topics_is_the_same():
     moves = model.move_history_.copy()
     model.partial_fit(bars().data[:200])
     assert_same(model.move_history_, moves)
+
+
+def test_a_model_with_moves_goes_on_with_moves_only():
+    model = make_model(max_iter=1).fit(bars().data[:300])
+    with pytest.raises(ValueError, match=r"split_merge=False is invalid .* Set split_merge=True"):
+        model.set_params(split_merge=False).partial_fit(bars().data[:50])
+    model.set_params(split_merge=True).partial_fit(bars().data[:50])

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 
-from sktopic._documents._matrices import DocumentReader
+from sktopic._documents._matrices import DocumentReader, as_documents
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import changed
 from sktopic._topics._word_count_edits import frozen_topics
@@ -338,3 +339,23 @@ def test_merges_that_are_tried_in_vain_leave_the_numbers_of_topics():
         X = np.where(rng.random((8, 6)) < 0.5, 0.0, 10.0 ** rng.uniform(-12, 12, (8, 6)))
         model = make_model(3, batch_size=int(rng.integers(1, 9)), **settings).fit(X)
         assert_allclose(model.components_.sum(axis=1), 1.0)
+
+
+def test_topics_of_the_chain_stay_with_summaries_if_no_batch_had_words():
+    """As after a callback that ends the first pass early."""
+    bars = make_bars(60, random_state=0).data
+    model = make_model(max_iter=1).fit(bars)
+    training = MemoizedTraining(model._method(), _start.first_start(*started(model, bars)), Workers(1))
+    training.visit(DocumentReader(csr_array((2, bars.shape[1]))), np.arange(2))
+    training.end_pass()
+    summaries = _training.stored(training.corpus.summaries, training.corpus.n_topics)
+    state = _training.state_after(model._method().start(bars.shape[1], 0), training, summaries)
+    state.check()
+    assert state.words.n_topics == summaries.entropy.shape[1] > 20
+
+
+def started(model, X):
+    """Arguments of a start: method, state and batches of a model, and workers."""
+    reader = DocumentReader(as_documents(X))
+    batches = iter([(reader, np.arange(X.shape[0]))])
+    return model._method(), model._method().start(X.shape[1], 0), batches, Workers(1)

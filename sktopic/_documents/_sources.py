@@ -3,7 +3,8 @@
 All of them are visited in batches by training, and in blocks by what reads each document once. A matrix is in
 memory, and may be visited in any order. The arrays of a corpus are mapped, and blocks may be computed while
 they are read: of these, no more than what `_block_order` mixes is held at a time, and nothing in memory grows
-with the number of documents but their weights, where these are given, and a byte each if some are held out.
+with the number of documents but their weights, where these are given, and a byte per document if some are
+held out.
 """
 
 from abc import ABC, abstractmethod

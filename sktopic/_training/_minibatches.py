@@ -40,6 +40,7 @@ class Update:
     is_first_visit : whether the documents may be new: not in the second and later passes of fit
     is_whole_corpus : whether the batch is the whole corpus
     total_samples : documents of the corpus that the batch is a sample of, by weight
+    pass_size : documents of a pass of fit, by weight; None: it is one of partial_fit or lanes
     earlier_share : the share of the statistics that earlier passes of the same call have left
     n_updates : how many it stands for: those of lanes that are merged are one (see _lanes.py)
     """
@@ -48,6 +49,7 @@ class Update:
     is_first_visit: bool
     is_whole_corpus: bool
     total_samples: float
+    pass_size: float | None = None
     earlier_share: float = 0.0
     n_updates: int = 1
 
@@ -183,6 +185,7 @@ def next_update(run: Run, passes: Passes, epoch: int, earlier_share: float = 0.0
         is_first_visit=epoch == 0,
         is_whole_corpus=passes.size is None,
         total_samples=passes.total_samples or state.corpus_size,
+        pass_size=state.corpus_size,
         earlier_share=earlier_share,
     )
 

@@ -51,7 +51,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         'online' updates the model after each batch. 'batch' updates it once per pass, and needs more passes
         because each splits at most max_splits topics. `partial_fit` then works online. With 'memoized', each
         batch stores sums that its next visit replaces (Hughes and Sudderth, 2013). This takes memory (see
-        Notes) and about 20 passes until topics settle.
+        Notes). Set max_iter=20: after the default of 5 passes, superfluous topics are left.
     split_merge : bool, default=True
         Whether topics are split and merged. A topic is not merged until four passes or fifty updates after
         its last change. After r refused splits or merges, it waits 2 ** r updates before the next trial. With
@@ -195,6 +195,9 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     - 'memoized': with moves and without components_init, `fit` starts from the topics of a Gibbs chain: 100
       sweeps of `CollapsedGibbsHDP` from at least 100 topics, over at most four million tokens. The chain
       ignores document weights.
+    - 'memoized': the first batch replaces the topics of the chain. Topics without tokens in it may be lost,
+      so larger batches keep more topics. On 500 blog entries, batches of 50, 200 and 500 documents end with
+      11, 30 and 65 topics.
     - 'memoized': if max_iter is 10 or more and early_stopping is False, a second chain begins after four
       passes, with the topics of that time. Its topics are on trial for up to six passes, and attributes
       describe the earlier ones. They replace the earlier ones if their bound becomes higher.

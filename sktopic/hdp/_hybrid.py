@@ -148,7 +148,7 @@ class HybridHDP(MinibatchHDPEstimator):
         are not listed, but topics without tokens in a window are listed as drops with a gain of zero.
     n_components_range_ : ndarray of shape (2,), int
         Smallest and largest number of topics in use after the updates since the last moves, with
-        split_merge=True.
+        split_merge=True. Merging or dropping topics by hand does not change it.
     topic_names_ : ndarray of shape (n_components_,)
         Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
@@ -174,9 +174,12 @@ class HybridHDP(MinibatchHDPEstimator):
     - Root and topic_concentration are learned in the first 100 updates, and later from documents that `fit`
       sees for the first time. With split_merge=True, they are always learned.
     - split_merge=True: topics are merged and dropped by the drawn topics of all tokens, at most 2 ** 22,
-      after passes 1, 4, 16, ... The state has up to 32 bytes per token. Training takes about 2.5 times as
-      long as without moves. In streams, moves are made after 250, 1000, 4000, ... documents, but the number
-      of topics stays near n_components.
+      after passes 1, 4, 16, ..., or 2, 8, 32, ... if a pass is one batch. If there are more, the last ones
+      stand for all, and the number is another. Training takes about 2.5 times as long as without moves.
+    - split_merge=True, memory: 32 bytes per token, and 8 per word and initial topic; three times the latter
+      during moves.
+    - split_merge=True, streams: moves are made after 250, 1000, 4000, ... documents, but the number of topics
+      stays near n_components.
     - The number of topics belongs to this algorithm and its concentrations. Long chains of
       `CollapsedGibbsHDP` with the learned concentrations find twice as many on KOS, most of them small.
     - Departures from the paper: all n_components topics exist at the root (no equation 17); a first sweep
@@ -299,9 +302,9 @@ class HybridHDP(MinibatchHDPEstimator):
     def _fit_documents(self, run, documents, passes, tasks, evaluate):
         """Train pass by pass; with moves, from more topics than the documents support."""
         if self.split_merge:
-            n_topics = enough_topics(documents)
+            state = run.method.begun(run.training.state, enough_topics(documents))
             with run.training.changing(), run.training.complete_or_undone(waits=True):
-                run.training.state = run.method.begun(run.training.state, n_topics)
+                run.training.state = state
         fit_minibatches(run, documents, passes, tasks, evaluate)
 
     def _check_settings(self):

@@ -82,6 +82,15 @@ class HybridTopics(HDPMethod):
         concentration = n * default_prior(n)
         return self.started(HybridState, n_features, seed, doc_concentration=concentration, root=root)
 
+    def check_continuation(self, state):
+        if state.window is not None and state.words.n_topics != self.n_components:
+            raise ValueError(
+                "split_merge=False is invalid for a model that was trained with split_merge=True, because "
+                f"fit began with {state.words.n_topics} topics, not n_components={self.n_components}. Set "
+                "split_merge=True, or call fit to start anew."
+            )
+        super().check_continuation(state)
+
     # Topics
 
     def root_weights(self, state, total_samples):

@@ -5,9 +5,10 @@ found quickly. So `fit` begins with more topics than a corpus of its size suppor
 topics of the documents seen last. When it is complete, topics are merged and dropped by the evidence of its
 tokens. Their columns stay, as in HybridTopics, and new topics may take them.
 
-In `fit`, this happens at the end of passes 1, 4, 16, ... In a stream, it happens after 250, 1000, 4000, ...
-documents, but not before total_samples of them, and after each total_samples if older ones are forgotten. A
-window has at most 2 ** 22 tokens. If it is smaller than the corpus, each document stands for several.
+In `fit`, this happens at the end of passes 1, 4, 16, ..., or 2, 8, 32, ... if a pass is one batch: topics of
+the first batch are random. In a stream, it happens after 250, 1000, 4000, ... documents, but not before
+total_samples of them, and after each total_samples if older ones are forgotten. A window has about 2 ** 22
+tokens at most. If it is smaller than the corpus, each document stands for several.
 """
 
 import math
@@ -88,20 +89,16 @@ class SplitMergeTopics(HybridTopics):
 
     def work(self, state, counts, update):
         work = super().work(state, counts, update)
-        n_tokens = state.window.n_tokens + len(counts.expected.topic)
-        if self._moves_after(state, counts, update, n_tokens):
-            work += MOVE_WORK * n_tokens
+        if _are_moves_due(state, counts, update):
+            work += MOVE_WORK * (state.window.n_tokens + len(counts.expected.topic))
         return work
 
     def _enters_window(self, state, update):
         """Whether documents enter the window: the last ones before moves, if not of the first batch."""
-        is_late = state.n_samples_seen >= _next_moves(state, update) - update.total_samples
+        mean_length = state.words.scale * state.words.totals.sum()
+        n_documents = min(update.pass_size or update.total_samples, MOST_TOKENS / max(mean_length, 1.0))
+        is_late = state.n_samples_seen >= _next_moves(state, update) - n_documents
         return is_late and state.n_topic_updates > 0
-
-    def _moves_after(self, state, counts, update, n_tokens):
-        """Whether topics move after a batch, with which the window has n_tokens."""
-        n_seen = state.n_samples_seen + counts.n_documents
-        return n_tokens >= MOST_TOKENS or n_seen >= _next_moves(state, update)
 
     def _learns_root(self, state, update):
         """Always, because topics come and go between passes."""
@@ -120,7 +117,7 @@ class SplitMergeTopics(HybridTopics):
         drawn, window = counts.expected, state.window
         if self._enters_window(state, update):
             window = window.with_batch(drawn.batch, drawn.topic)
-        moves = window.n_documents > 0 and self._moves_after(state, counts, update, window.n_tokens)
+        moves = window.n_documents > 0 and _are_moves_due(state, counts, update)
         state = changed(super().learned(state, counts, update, workers), window=window)
         return self._moved(state, counts.n_documents, update) if moves else state
 
@@ -148,9 +145,16 @@ class SplitMergeTopics(HybridTopics):
         )
 
 
+def _are_moves_due(state, counts, update):
+    """Whether topics move after a batch."""
+    return state.n_samples_seen + counts.n_documents >= _next_moves(state, update)
+
+
 def _next_moves(state, update):
     """Number of documents to be seen at the next moves."""
     last, total_samples = state.window.last_moves, update.total_samples
+    if update.pass_size is not None:
+        return max(RARER * last, update.pass_size)
     if state.corpus_size > total_samples:  # older documents are forgotten
         return last + max(total_samples, FIRST_WINDOW)
     return max(RARER * last, total_samples, FIRST_WINDOW)

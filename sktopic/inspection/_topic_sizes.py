@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +30,7 @@ FIGURE_SIZE = (6.4, 3.2)
 LABEL_DISTANCE = 0.075
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class TopicSizes:
     """Topics by size, returned by `topic_sizes`.
 
@@ -92,7 +93,7 @@ class TopicSizes:
         n_topics : int
             Smallest number of topics that have at least this share, up to rounding errors.
         """
-        if not 0 < share <= 1:
+        if not isinstance(share, Real) or isinstance(share, bool) or not 0 < share <= 1:
             raise ValueError(f"share={share!r} is invalid: must be above 0 and at most 1.")
         return int(np.searchsorted(self.cumulative_shares, share - ROUNDING)) + 1
 

@@ -1,4 +1,4 @@
-"""Two sides of a topic: do its tokens in some documents tell of one topic, or of two?
+"""Two sides of a topic: whether its tokens in some documents are better explained by one topic or by two.
 
 A token i has a document, a word, a weight and a side. In document j side s has n_js tokens, of word w all
 documents have n_ws. A topic has the parameter a = b1 r of the documents' proportions, its sides have a v_s,
@@ -164,7 +164,7 @@ def compare_sides(
     double topic_word_prior,
     Py_ssize_t n_features,
 ):
-    """Tell how two topics compare with one.
+    """Compare two topics with one.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from sktopic.hdp._direct_assignment_state import reported
 # Fewest topics that the first chain begins with. Chains end with about as many, because new topics are rare.
 FEWEST_TOPICS = 100
 SWEEPS = 100
-# Parameter of the topics' prior in the chain, if it is to be learned.
+# Parameter of the topics' prior in the chain, if it is to be learned or smaller: then topics would be many.
 WORD_PRIOR = 0.05
 # Tokens that are enough; larger corpora are sampled by their first batches.
 ENOUGH_TOKENS = 1 << 22
@@ -57,8 +57,9 @@ def second_start(method, state, batches, workers):
 def sampler_of(method, n_components, components):
     """Return the CollapsedHDP with the parameters of a DirectAssignment, and initial topics."""
     parameters = method.parameters
-    if parameters.learns("topic_word_prior"):
-        parameters = replace(parameters, topic_word_prior=WORD_PRIOR)
+    given = parameters.topic_word_prior
+    word_prior = WORD_PRIOR if parameters.learns("topic_word_prior") else max(given, WORD_PRIOR)
+    parameters = replace(parameters, topic_word_prior=word_prior)
     return CollapsedHDP(
         n_components=n_components,
         sampler="table_indicator",

@@ -107,15 +107,12 @@ def state_after(state, memoized, summaries):
         corpus_size=sum(weights),
         total_samples=sum(weights),
         summaries=summaries,
-    )
-    if not corpus.has_tokens:
-        return state
-    state = changed(
-        state,
-        n_topic_updates=state.n_topic_updates + n_batches,
         words=duplicate(corpus.topics.words),
         **{name: getattr(corpus.topics, name) for name in LEARNED},
     )
+    if not corpus.has_tokens:
+        return reported(state)
+    state = changed(state, n_topic_updates=state.n_topic_updates + n_batches)
     state, bound = reported(after_moves(state, memoized.made, memoized.bound)), memoized.bound
     row = state.n_samples_seen, bound, len(state.in_use), *(getattr(state, name) for name in PARAMETERS)
     return changed(state, training_history=np.append(state.training_history, np.array([row], dtype=PASS)))
