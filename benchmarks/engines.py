@@ -46,6 +46,8 @@ def rows(corpus, n_components, engines):
     train, test, _ = load(corpus)
     test = test[: 100 if (corpus, n_components) == ("nips1740", 1000) else N_TEST]
     for passes in PASSES:
+        if not engines:
+            return
         score, seconds = fitted(train[:MOST_DOCUMENTS], test, n_components, passes)
         print(corpus, n_components, passes, f"{score:.4f} {seconds:.2f}", flush=True)
         for engine in [engine for engine, (best, _) in engines.items() if best <= score]:
