@@ -1,40 +1,58 @@
 """The claims of papers, which are in claims/PAPER.toml, and the numbers that they are judged by.
 
 A claim compares two sets of runs, seed by seed. Runs are given by their columns: those of `[runs]`, of `runs`
-of the claim, of a cell of `each`, and of `one`; for the other set those of `less` (difference) or `over`
-(ratio) in place of `one`. "$name" stands for another column or for a list of the file.
+of the claim, of a cell of `each` and `all`, and of `one`; for the other set those of `less` (difference) or
+`over` (logarithm of the ratio) in place of `one`. "$name" stands for another column or a list of the file.
 
 text, paper      what the paper says, and where
 table, measured  the table of the study, and what is compared
-above, below     the range that is claimed; with `some = true`, for one of the comparisons at least
-each             column -> values: one comparison for each combination. A value may be several columns.
-pick             { smallest = column -> values } or largest: only the comparison with this mean
+says             "more", "less", "level", "no more" or "no less": of the differences, within the margin of the
+                 `unit` ("nats" unless given, "NPMI", "topics" or "times")
+above, below     in place of `says`: the range that is claimed
+some             the claim is that it holds in one case at least
+opposite         what is found if a claim of "no more" or "no less" is true because the opposite is
+each             column -> values: a case for each combination. A value may be several columns.
+all              column -> values: a comparison for each combination; the claim is about all of them together
 value            the field of a run, or one of VALUES. Of a series it is the last one, or the last after
                  so many `documents` or `seconds`. `minus` is subtracted: a number or another field.
-lowest, highest  column -> values: the set of runs that has the lowest or highest mean
+lowest, highest  column -> values: the set of runs that has the lowest or highest mean, `by` another field if
+                 given. It is chosen for each seed by the other seeds, so no seed judges what it has chosen.
 mean, range      column -> values: by seed, the mean or range of all
-what             the name of a comparison; {one[column]} and {less[column]} are those chosen
+what             the name of a comparison
+timed            only runs count that were measured one at a time, since others slow down a run
+
+A file can have `overlap`, corpus -> documents for test and for training, if its seeds are random splits; and
+`since`, method -> version, for methods whose older runs did not do what the paper says.
 """
 
 import operator
 import tomllib
 from functools import cache
 from itertools import product
-from math import inf
+from math import inf, log
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from _results import CORPUS_NAMES
 from _study import RUNS, Cache
+from _verdicts import Estimate, estimated
 from _versions import columns_of
-from g_ope_paper import best_p
 from moment_matching_paper import own_order
 
 PAPERS = ("online_em", "g_ope", "moment_matching", "hybrid_hdp", "split_merge_hdp")
 FOLDER = Path(__file__).parent / "claims"
-CHOICES = {"lowest": min, "highest": max, "smallest": min, "largest": max}
-COMPARE = {"less": operator.sub, "over": operator.truediv}
+CHOICES = {"lowest": min, "highest": max}
+COMPARE = {"less": operator.sub, "over": lambda one, other: log(one / other)}
 BY_SEED = {"mean": np.mean, "range": np.ptp}
+
+
+class Comparison(NamedTuple):
+    """A comparison of a claim; its estimate is None if there are no runs for it."""
+
+    name: str
+    estimate: Estimate | None
+    corpus: str | None
 
 
 def late_rise(row):
@@ -49,10 +67,7 @@ VALUES = {
     "20 topics": lambda row: float(row["trace"][-1]["topics"] == 20),
 }
 # Columns whose value depends on others.
-DERIVED = {
-    "best p": lambda of, runs: best_p(runs, of["corpus"], of["batch_size"], of["learning_decay"]),
-    "own order": lambda of, _: own_order(of["corpus"], of["method"], of["settings"]),
-}
+DERIVED = {"own order": lambda of: own_order(of["corpus"], of["method"], of["settings"])}
 
 
 @cache
@@ -64,7 +79,8 @@ def runs_of(paper):
 def claims_of(paper):
     """Its claims, each with the columns that are given to all of its runs."""
     data = tomllib.loads((FOLDER / f"{paper}.toml").read_text(encoding="utf-8"))
-    given = {"study": paper, **data["lists"], **data["runs"]}
+    of_file = {name: data.get(name, {}) for name in ("overlap", "since")}
+    given = {"study": paper, **of_file, **data["lists"], **data["runs"]}
     return [{**claim, "runs": given | claim.get("runs", {})} for claim in data["claim"]]
 
 
@@ -104,58 +120,74 @@ def number(row, of):
     return found - row.get(minus, minus) if found is not None else None
 
 
+def counts(row, of):
+    """Whether a run may judge the claim."""
+    new = row["version"] >= of["since"].get(row.get("method"), 1)
+    return new and (row.get("jobs") == 1 or not of.get("timed"))
+
+
 def by_seed(of):
     """Seed -> number of the runs that have these columns."""
-    runs, found = runs_of(of["study"]), {}
-    part = of.get("part")
+    part, found = of.get("part"), {}
     names = columns_of(of["study"], part[0] if isinstance(part, list) else part)
     given = {name: of[name] for name in names if name in of}
     derived = {name: DERIVED[x] for name, x in given.items() if isinstance(x, str) and x in DERIVED}
-    given |= {name: value_of(of, runs) for name, value_of in derived.items()}
-    for row in runs.rows.values():
+    given |= {name: value_of(of) for name, value_of in derived.items()}
+    for row in runs_of(of["study"]).rows.values():
         if all(row.get(x) in y if isinstance(y, list) else row.get(x) == y for x, y in given.items()):
-            value = number(row, of)
+            value = number(row, of) if counts(row, of) else None
             if value is not None:
                 assert row.get("seed") not in found, given
                 found[row.get("seed")] = value
-    return dict(sorted(found.items())) if len(found) > 1 else found
+    return dict(sorted(found.items()))
 
 
-def mean(numbers):
-    return np.mean(list(numbers.values()))
+def common_seeds(found):
+    return sorted(set.intersection(*map(set, found))) if found else []
 
 
-def runs_and_numbers(columns, spec):
-    """The columns of a set of runs, those that are chosen, and its numbers by seed."""
+def chosen_by_others(choose, found, by):
+    """For each seed the number of the set that the other seeds choose; of one seed alone, what it chooses."""
+    chosen = {}
+    for seed in common_seeds([*found, *by]):
+        others = [[x for s, x in numbers.items() if s != seed or len(numbers) == 1] for numbers in by]
+        best = choose(range(len(by)), key=lambda i, others=others: np.mean(others[i]))
+        chosen[seed] = found[best][seed]
+    return chosen
+
+
+def numbers_of(columns, spec):
+    """Seed -> number of a set of runs."""
     columns = columns | resolved(spec, columns)
     for kind in (*CHOICES, *BY_SEED):
         if kind in spec:
-            found = [(of, by_seed(of)) for of in combined(columns, spec[kind])]
-            found = [(of, numbers) for of, numbers in found if numbers]
+            cells = [(of, by_seed(of)) for of in combined(columns, spec[kind])]
+            cells = [(of, numbers) for of, numbers in cells if numbers]
+            found = [numbers for _, numbers in cells]
             if kind in CHOICES:
-                return CHOICES[kind](found, key=lambda each: mean(each[1]), default=(columns, {}))
-            seeds = sorted(set.intersection(*(set(numbers) for _, numbers in found)))
-            return columns, {s: BY_SEED[kind]([numbers[s] for _, numbers in found]) for s in seeds}
-    return columns, by_seed(columns)
+                by = [by_seed({**of, "value": spec.get("by", of["value"])}) for of, _ in cells]
+                return chosen_by_others(CHOICES[kind], found, by)
+            return {s: BY_SEED[kind]([numbers[s] for numbers in found]) for s in common_seeds(found)}
+    return by_seed(columns)
 
 
 def compared(claim, columns):
-    """The name of a comparison, and its numbers."""
-    one, numbers = runs_and_numbers(columns, claim["one"])
-    values, other = list(numbers.values()), {}
+    numbers = numbers_of(columns, claim["one"])
+    values = list(numbers.values())
     for kind, compare in COMPARE.items():
         if kind in claim:
-            other, others = runs_and_numbers(columns, claim[kind])
+            others = numbers_of(columns, claim[kind])
             values = [compare(numbers[seed], others[seed]) for seed in numbers if seed in others]
-    shown = {**columns, "corpus": CORPUS_NAMES.get(columns.get("corpus"), columns.get("corpus"))}
-    return claim["what"].format(**shown, one=one, less=other) if values else "", values
+    corpus = columns.get("corpus")
+    n_test, n_train = columns["overlap"].get(corpus, (0, 1))
+    name = claim["what"].format(**{**columns, "corpus": CORPUS_NAMES.get(corpus, corpus)})
+    return Comparison(name, estimated(values, n_test / n_train) if values else None, corpus)
 
 
-def comparisons(claim):
-    """The name and the numbers of each comparison that there are runs for."""
+def cases_of(claim):
+    """Case -> comparisons of a claim; no case if the claim is not judged."""
+    cases = {}
     for columns in combined(claim["runs"], claim.get("each", {})) if "one" in claim else ():
-        ((kind, among),) = claim.get("pick", {"smallest": {}}).items()
-        found = [compared(claim, each) for each in combined(columns, among)]
-        found = [each for each in found if each[1]]
-        if found:
-            yield CHOICES[kind](found, key=lambda each: np.mean(each[1]))
+        columns |= {"timed": claim.get("timed", False)}
+        cases[len(cases)] = [compared(claim, each) for each in combined(columns, claim.get("all", {}))]
+    return cases

@@ -73,7 +73,8 @@ class Study:
                 futures[executor.submit(timed_row, *of, *more(run))] = run
             try:
                 for done, future in enumerate(as_completed(futures), 1):
-                    self.cache.add(futures[future], future.result())
+                    row = {**future.result(), "jobs": self._arguments.jobs}
+                    self.cache.add(futures[future], row)
                     minutes = (time.perf_counter() - start) / done * (len(todo) - done) / 60
                     print(f"{done} of {len(todo)}, {minutes:.0f} min left:", futures[future], flush=True)
             finally:

@@ -3,73 +3,94 @@
     python benchmarks/claims.py [--update]
 
 Reads benchmarks/claims/ and the runs of the studies *_paper.py; nothing is measured. The main table of
-claims.csv has a row for each claim, "comparisons" one for each comparison that a claim is judged by.
-
-A comparison is a number for each seed (or random split of the corpus, or data set), such as the difference of
-two methods on the same split, and the claim says in which range it is. It is confirmed where the interval of
-95 percent of its mean (Student's t) lies in this range, refuted where it lies outside, and undecided where it
-has a bound of the range inside or there are fewer than three seeds. A claim that is made in general is
-confirmed where all of its comparisons are, refuted where one of them is, and else undecided; one of the form
-"on some corpora" is confirmed where one comparison is, refuted where all of them are, and else undecided.
+claims.csv has a row for each claim, "comparisons" one for each comparison that a claim is judged by. The page
+doc/research/claims.rst explains the rule of benchmarks/_verdicts.py.
 """
 
-from collections import Counter
-from math import inf
+from math import exp, inf, nan
 
-from _claims import PAPERS, claims_of, comparisons
-from _study import Study, interval, new_parser
-
-LEAST_SEEDS = 3
-CONFIRMED, REFUTED, UNDECIDED, MISSING = "confirmed", "refuted", "undecided", "not measured"
+from _claims import PAPERS, cases_of, claims_of
+from _study import Study, new_parser, shown
+from _verdicts import CONFIRMED, LEAST_SEEDS, MARGINS, OPPOSITE, in_words, overall, range_of, verdicts_of
 
 
-def verdict_of(values, low, high):
-    """Of one comparison, and its mean with the interval."""
-    mean, least, most = interval(values)
-    if len(values) < LEAST_SEEDS:
-        verdict = UNDECIDED
-    elif low < least and most < high:
-        verdict = CONFIRMED
-    else:
-        verdict = REFUTED if most < low or high < least else UNDECIDED
-    return verdict, mean, least, most
+def judged(claim, cases):
+    """Case -> verdict and p-value; the range of the claim; and in how many cases the opposite is found."""
+    says = claim.get("says")
+    margin = MARGINS[claim.get("unit", "nats")] if says else 0.0
+    limits = range_of(says, margin) if says else (claim.get("above", -inf), claim.get("below", inf))
+    estimates = {name: [each.estimate for each in case] for name, case in cases.items()}
+    opposite = 0
+    if "opposite" in claim:
+        says_so = OPPOSITE[says]
+        contrary = verdicts_of(estimates, range_of(says_so, margin), says_so, margin)
+        opposite = [verdict for verdict, _ in contrary.values()].count(CONFIRMED)
+    return verdicts_of(estimates, limits, says, margin), limits, opposite
 
 
-def of_all(verdicts, some):
-    """Of a claim, from those of its comparisons."""
-    if not verdicts:
-        return MISSING
-    one, all_of_them = (CONFIRMED, REFUTED) if some else (REFUTED, CONFIRMED)
-    if one in verdicts:
-        return one
-    return all_of_them if set(verdicts) == {all_of_them} else UNDECIDED
+def in_unit(claim, x):
+    """Ratios of times are judged by their logarithms, and shown as they are."""
+    return exp(x) if claim.get("unit") == "times" else x
 
 
-def in_words(verdict, verdicts):
-    """With the numbers of the comparisons where they differ."""
-    counts = Counter(verdicts)
-    if len(counts) > 1:
-        named = (f"{counts[name]} {name}" for name in (CONFIRMED, REFUTED, UNDECIDED) if counts[name])
-        verdict += f" ({', '.join(named)})"
-    return verdict
+def span(numbers):
+    """The least and the most, or one number."""
+    return " to ".join(map(str, sorted({min(numbers), max(numbers)}))) if numbers else ""
+
+
+def row_of(paper, claim, comparison, limits, verdict, p):
+    """The row of a comparison."""
+    estimate, unit = comparison.estimate, claim.get("unit", "nats")
+    mean, low, high = shown(in_unit(claim, x) for x in (estimate.mean, *estimate.interval()))
+    above, below = (f"{in_unit(claim, x):.4g}" for x in limits)
+    return {
+        "paper": paper,
+        "claim": claim["text"],
+        "of what": comparison.name,
+        "mean": mean,
+        "95 percent interval from": low,
+        "to": high,
+        "seeds or splits": estimate.n,
+        "unit": unit,
+        "claimed to be above": above,
+        "and below": below,
+        "verdict of the case": verdict,
+        "corrected p": f"{p:.2g}",
+    }
+
+
+def rows_of(paper, claim):
+    """The row of a claim, and the rows of its comparisons."""
+    cases = cases_of(claim)
+    found, limits, opposite = judged(claim, cases)
+    verdicts = [verdict for verdict, _ in found.values()]
+    measured = [(name, each) for name, case in cases.items() for each in case if each.estimate]
+    estimates = [each.estimate for _, each in measured]
+    bounds = [each.interval() for each in estimates if each.n >= LEAST_SEEDS] or [(nan, nan)]
+    low, high = (choose(each) for choose, each in zip((min, max), zip(*bounds)))
+    row = {
+        "paper": paper,
+        "claim": claim["text"],
+        "in the paper": claim["paper"],
+        "measured": claim["measured"],
+        "verdict": overall(verdicts, claim.get("some", False)),
+        "cases": in_words(verdicts),
+        "opposite": f"{claim['opposite']} in {opposite} of {len(verdicts)}" if opposite else "",
+        "corpora": len({each.corpus for _, each in measured}) or "",
+        "seeds or splits": span([each.n for each in estimates]),
+        **dict(zip(("95 percent intervals from", "to"), shown(in_unit(claim, x) for x in (low, high)))),
+        "unit": claim.get("unit", "nats") if measured else "",
+        "file": f"{paper}.csv" if measured else "",
+        "table of the study": claim.get("table", ""),
+    }
+    return row, [row_of(paper, claim, each, limits, *found[name]) for name, each in measured]
 
 
 def write_tables(study):
-    claims, lines = [], []
-    for paper in PAPERS:
-        for claim in claims_of(paper):
-            verdicts, limits = [], (claim.get("above", -inf), claim.get("below", inf))
-            for what, values in comparisons(claim):
-                verdict, *numbers = verdict_of(values, *limits)
-                verdicts.append(verdict)
-                cells = [f"{x:.4f}" if x == x else "" for x in numbers]
-                lines.append([paper, claim["text"], what, *cells, len(values), *limits, verdict])
-            verdict = in_words(of_all(verdicts, claim.get("some", False)), verdicts)
-            cells = claim["text"], claim["paper"], claim["measured"], verdict, claim.get("table", "")
-            claims.append([paper, *cells])
-    study.write("", ["paper", "claim", "in the paper", "measured", "verdict", "table of the study"], claims)
-    head = ["paper", "claim", "of what", "mean", "95 percent interval from", "to", "seeds or splits"]
-    study.write("comparisons", [*head, "claimed to be above", "and below", "verdict"], lines)
+    found = [rows_of(paper, claim) for paper in PAPERS for claim in claims_of(paper)]
+    tables = {"": [row for row, _ in found], "comparisons": [row for _, rows in found for row in rows]}
+    for name, rows in tables.items():
+        study.write(name, list(rows[0]), [list(row.values()) for row in rows])
 
 
 def main():

@@ -1,10 +1,12 @@
 """Fixtures and helpers shared by the tests, and the marker for tests that need real corpora."""
 
 import hashlib
+import importlib
 import os
 import pickle
 import re
 import signal
+import sys
 import threading
 from dataclasses import fields, replace
 from functools import cache
@@ -47,6 +49,15 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "data" in item.keywords:
             item.add_marker(skip)
+
+
+@pytest.fixture(scope="module")
+def script():
+    """Returns the module of a script of the benchmarks, or of what scripts share."""
+    folder = str(Path(__file__).parent.parent / "benchmarks")
+    sys.path.insert(0, folder)
+    yield importlib.import_module
+    sys.path.remove(folder)
 
 
 @pytest.fixture(scope="session")
