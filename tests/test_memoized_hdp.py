@@ -9,9 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 from sktopic._documents._matrices import DocumentReader, as_documents
+from sktopic._estimators._concurrency import Training
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import changed
 from sktopic._topics._word_count_edits import frozen_topics
+from sktopic._training._minibatches import Run
+from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_bars
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP
 from sktopic.hdp._memoized import _start, _training
@@ -156,9 +159,9 @@ def test_gain_of_a_birth_is_the_difference_of_two_bounds():
     assert model.topic_ids_.min() == birth["topic"]
 
 
-def one_topic(method, state, batches, workers):
+def one_topic(run, state, batches):
     """A start that ends below any other."""
-    return replace(method, n_components=1).start(state.words.n_features, state.seed)
+    return replace(run.method, n_components=1).start(state.words.n_features, state.seed)
 
 
 @pytest.mark.slow
@@ -355,7 +358,7 @@ def test_topics_of_the_chain_stay_with_summaries_if_no_batch_had_words():
 
 
 def started(model, X):
-    """Arguments of a start: method, state and batches of a model, and workers."""
-    reader = DocumentReader(as_documents(X))
-    batches = iter([(reader, np.arange(X.shape[0]))])
-    return model._method(), model._method().start(X.shape[1], 0), batches, Workers(1)
+    """Arguments of a start: the Run of a model, its state before training, and its batches."""
+    reader, method = DocumentReader(as_documents(X)), model._method()
+    run = Run(method=method, training=Training(model), monitor=FitMonitor(model), workers=Workers(1))
+    return run, method.start(X.shape[1], 0), iter([(reader, np.arange(X.shape[0]))])

@@ -34,7 +34,7 @@ def fit_memoized(run, documents, passes, tasks, evaluate):
         return documents.batches(passes.size, order_key)
 
     def begun(start, state):
-        state = state if start is None else start(run.method, state, batches(), run.workers)
+        state = state if start is None else start(run, state, batches())
         return MemoizedTraining(run.method, state, run.workers)
 
     def train(epoch):
