@@ -380,6 +380,17 @@ def test_training_starts_from_given_topics(estimator):
             clone(model).set_params(components_init=wrong).fit(X)
 
 
+@pytest.mark.parametrize("method", ["online", "batch", "memoized"])
+def test_without_a_number_of_topics_there_are_as_many_as_are_given(method):
+    given = np.random.default_rng(0).random((23, X.shape[1]))
+    for components in (given, given.tolist()):
+        model = DirectAssignmentHDP(components_init=components, learning_method=method, split_merge=False)
+        assert quick(model, n_components=None).partial_fit(X)._state.n_topics == 23
+    for wrong in ([], [[1.0], [1.0, 2.0]], 7.0 * given[0], np.float64(3.0)):
+        with pytest.raises(ValueError, match="components_init"):
+            clone(model).set_params(components_init=wrong).fit(X)
+
+
 def test_given_topics_weigh_what_random_ones_do_and_others_are_random():
     nothing = sp.csr_matrix((1, X.shape[1]))
     given = OnlineEMLDA(6, components_init=BARS.components[:2], random_state=0).partial_fit(nothing)
