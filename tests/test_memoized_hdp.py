@@ -9,9 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 from sktopic._documents._matrices import DocumentReader, as_documents
+from sktopic._estimators._concurrency import Training
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import changed
 from sktopic._topics._word_count_edits import frozen_topics
+from sktopic._training._minibatches import Run
+from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_bars
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP
 from sktopic.hdp._memoized import _start, _training
@@ -20,7 +23,7 @@ from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
 from sktopic.hdp._memoized._training import LEAST_PASSES, SETTLING_PASSES, MemoizedTraining
 from tests.conftest import assert_raises, set_attribute
-from tests.lda_models import X, batch_of, watched
+from tests.lda_models import Recorder, X, batch_of, watched
 from tests.reference import memoized as reference
 
 
@@ -156,9 +159,9 @@ def test_gain_of_a_birth_is_the_difference_of_two_bounds():
     assert model.topic_ids_.min() == birth["topic"]
 
 
-def one_topic(method, state, batches, workers):
+def one_topic(run, state, batches):
     """A start that ends below any other."""
-    return replace(method, n_components=1).start(state.words.n_features, state.seed)
+    return replace(run.method, n_components=1).start(state.words.n_features, state.seed)
 
 
 @pytest.mark.slow
@@ -173,6 +176,48 @@ def test_a_trial_that_fails_leaves_nothing(monkeypatch):
     assert_array_equal(elbo[SETTLING_PASSES:LEAST_PASSES], expected[SETTLING_PASSES - 1])
     assert_array_equal(elbo[-2:], expected[-2:])
     assert failed.elbo(bars) == without.elbo(bars)
+
+
+class EndsPass(Recorder):
+    """A callback that ends a pass after one of the updates, by its number in all passes, and no other."""
+
+    def on_fit_task_end(self, estimator, context):
+        self.events.append(f"end {context.task_name}")
+        n_updates = self.events.count("end update")
+        return context.task_name == "update" and n_updates == self.stop_after
+
+
+@pytest.mark.slow
+def test_a_callback_that_ends_a_trial_leaves_the_topics_before_it():
+    pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
+    bars = make_bars(200, random_state=0).data
+    settled = make_model(max_iter=SETTLING_PASSES).fit(bars)
+    model = make_model(max_iter=LEAST_PASSES).set_callbacks(Recorder(("epoch", SETTLING_PASSES)))
+    assert model.fit(bars).n_iter_ == SETTLING_PASSES + 1
+    for name in ("components_", "topic_ids_", "topic_weights_", "move_history_"):
+        assert_array_equal(getattr(model, name), getattr(settled, name), err_msg=name)
+    assert model.elbo(bars) == settled.elbo(bars)
+    assert_array_equal(model.partial_fit(bars[:50]).components_, settled.partial_fit(bars[:50]).components_)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_updates", [1, 12, 21, 41, 51], ids="the {}. update ends its pass".format)
+def test_passes_that_a_callback_ends_early_make_no_moves(n_updates):
+    """Their sums are not those of all batches: the first pass, one with moves, and the first of a trial."""
+    pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
+    bars, settings = make_bars(200, random_state=0).data, {"max_iter": LEAST_PASSES + 2}
+    model = make_model(**settings).set_callbacks(EndsPass(n_updates)).fit(bars)
+    assert model.n_iter_ == LEAST_PASSES + 2
+    assert model.n_batch_iter_ == 10 * model.n_iter_ - 10 + (n_updates - 1) % 10 + 1
+    assert model.n_samples_seen_ == 20 * model.n_batch_iter_
+    passes, moves = model.training_history_, model.move_history_
+    seen = np.diff(passes["n_samples"], prepend=0.0)
+    (ended,) = np.flatnonzero(seen < 200)
+    assert seen[ended] == 20 * ((n_updates - 1) % 10 + 1)
+    assert passes["n_samples"][ended] not in moves["n_samples"]
+    assert_allclose(model.topic_word_counts_.sum(), bars.sum())
+    elbo = passes["elbo"][1 if ended == 0 else 0 :]
+    assert np.diff(elbo).min() >= -1e-10 * abs(elbo[-1])
 
 
 @pytest.mark.slow
@@ -349,13 +394,14 @@ def test_topics_of_the_chain_stay_with_summaries_if_no_batch_had_words():
     training.visit(DocumentReader(csr_array((2, bars.shape[1]))), np.arange(2))
     training.end_pass()
     summaries = _training.stored(training.corpus.summaries, training.corpus.n_topics)
-    state = _training.state_after(model._method().start(bars.shape[1], 0), training, summaries)
+    state = model._method().start(bars.shape[1], 0)
+    state = _training.state_after(state, training, training.visited, summaries)
     state.check()
     assert state.words.n_topics == summaries.entropy.shape[1] > 20
 
 
 def started(model, X):
-    """Arguments of a start: method, state and batches of a model, and workers."""
-    reader = DocumentReader(as_documents(X))
-    batches = iter([(reader, np.arange(X.shape[0]))])
-    return model._method(), model._method().start(X.shape[1], 0), batches, Workers(1)
+    """Arguments of a start: the Run of a model, its state before training, and its batches."""
+    reader, method = DocumentReader(as_documents(X)), model._method()
+    run = Run(method=method, training=Training(model), monitor=FitMonitor(model), workers=Workers(1))
+    return run, method.start(X.shape[1], 0), iter([(reader, np.arange(X.shape[0]))])

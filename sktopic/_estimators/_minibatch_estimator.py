@@ -96,7 +96,6 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
 
     def _fit(self, X, y, sample_weight):
         self._check_settings()
-        self._check_sample_weight(sample_weight)
 
         def weighted(documents):
             documents = documents.weighted(sample_weight)
@@ -155,15 +154,11 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
 
     def _partial_fit(self, X, sample_weight):
         self._check_settings()
-        self._check_sample_weight(sample_weight)
         documents = self._begin_or_continue(X, lambda documents: documents.weighted(sample_weight))
         with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
             run = Run(method=self._method(), training=Training(self), monitor=monitor, workers=workers)
             self._add_documents(run, documents)
         return self
-
-    def _check_sample_weight(self, sample_weight):
-        """Raise ValueError for weights if the parameters do not allow them."""
 
     def _passes(self, n_documents):
         """Return the Passes of fit over so many documents."""

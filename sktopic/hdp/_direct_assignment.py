@@ -24,7 +24,7 @@ from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS
 # Number of standard errors by which the gain of a move must exceed zero.
 CONFIDENCE = {"significant": 2.0, "any": 0.0}
 TRAINERS = {"online": fit_online, "batch": fit_batch, "memoized": fit_memoized}
-# Number of topics at the start if none is given.
+# Number of topics at the start if neither the number nor topics are given.
 DEFAULT_TOPICS = 20
 # Default start of documents that were seen before.
 DEFAULT_START = {"online": "cold", "batch": "better", "memoized": "better"}
@@ -43,10 +43,11 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     Parameters
     ----------
     n_components : int or None, default=None
-        Initial number of topics. If None, 20. With split_merge=True it matters less. Ten passes over 2930
-        blog entries lead from 20 topics to 17 and from 100 to 16; over 1392 papers, from 20 to 30 and from
-        100 to 52. With learning_method='memoized' and moves, `fit` starts from topics that it finds in the
-        data (see Notes), and numbers up to 100 have no effect. Compare models by `score` or `elbo`.
+        Initial number of topics. If None, the number of rows of components_init, or 20 without it. With
+        split_merge=True it matters less. Ten passes over 2930 blog entries lead from 20 topics to 17 and from
+        100 to 16; over 1392 papers, from 20 to 30 and from 100 to 52. With learning_method='memoized' and
+        moves, `fit` starts from topics that it finds in the data (see Notes), and numbers up to 100 have no
+        effect. Compare models by `score` or `elbo`.
     learning_method : {'online', 'batch', 'memoized'}, default='online'
         'online' updates the model after each batch. 'batch' updates it once per pass, and needs more passes
         because each splits at most max_splits topics. `partial_fit` then works online. With 'memoized', each
@@ -337,7 +338,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         # If it is learned from all documents, a larger start leads to a higher bound.
         start, default = (0.5, "auto") if self.learning_method == "memoized" else (0.1, 0.1)
         return DirectAssignment(
-            **{**self._common_settings(default), "n_components": self.n_components or DEFAULT_TOPICS},
+            **{**self._common_settings(default), "n_components": self._initial_number()},
             word_prior_start=start,
             inference=DocumentInference(
                 self.max_doc_update_iter, self.mean_change_tol, self.topic_expectation
@@ -346,6 +347,12 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
             document_start=self.document_start or DEFAULT_START[self.learning_method],
             learning_method=self.learning_method,
         )
+
+    def _initial_number(self):
+        """Return the initial number of topics. The start of training checks components_init."""
+        given = self.components_init
+        n_given = len(given) if isinstance(given, (list, tuple)) else sum(np.shape(given)[:1])
+        return self.n_components or n_given or DEFAULT_TOPICS
 
     def _passes(self, n_documents):
         passes, learning_method = super()._passes(n_documents), self.learning_method

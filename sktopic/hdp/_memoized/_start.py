@@ -30,26 +30,25 @@ ENOUGH_TOKENS = 1 << 22
 SECOND_KEY = 0x7365636F
 
 
-def first_start(method, state, batches, workers):
+def first_start(run, state, batches):
     """Return the state with the topics of a chain from random topics, if the documents have words.
 
     Parameters
     ----------
-    method : DirectAssignment
+    run : Run
     state : DirectAssignmentState before training
     batches : iterator of pairs (DocumentReader, rows)
-    workers : Workers
     """
-    sampler = sampler_of(method, max(method.n_components, FEWEST_TOPICS), None)
+    sampler = sampler_of(run.method, max(run.method.n_components, FEWEST_TOPICS), None)
     X = first_documents(batches, state.words.n_features)
-    return with_topics_of(sampler, method, state, X, state.seed, workers) if X.nnz else state
+    return with_topics_of(sampler, run, state, X, state.seed) if X.nnz else state
 
 
-def second_start(method, state, batches, workers):
+def second_start(run, state, batches):
     """Return the state before training with the topics of a chain from those of a state."""
-    sampler = sampler_of(method, state.n_topics, state.words.store.T)
+    sampler = sampler_of(run.method, state.n_topics, state.words.store.T)
     X, seed = first_documents(batches, state.words.n_features), combine_keys(state.seed, SECOND_KEY)
-    begun = with_topics_of(sampler, method, state, X, seed, workers)
+    begun = with_topics_of(sampler, run, state, X, seed)
     n = begun.n_topics
     return reported(changed(begun, ids=state.next_id + np.arange(n), next_id=state.next_id + n))
 
@@ -70,17 +69,20 @@ def sampler_of(method, n_components, components):
     )
 
 
-def with_topics_of(sampler, method, state, X, seed, workers):
+def with_topics_of(sampler, run, state, X, seed):
     """Return the state before training with the topics at the end of a chain over documents X."""
     n_features = state.words.n_features
     chain = sampler.start(n_features, seed)
     call = sampler.begin(chain, X)
     chain = sampler.entered(chain, call)
-    for sweep in range(sampler.schedule.n_sweeps):
-        chain = sampler.swept(chain, call, workers)
-        chain = replace(chain, chain=chain.chain.swept(sweep + 1))
+    n_sweeps = sampler.schedule.n_sweeps
+    with run.monitor.stage("start", n_sweeps, "sweeps") as progress:
+        for sweep in range(n_sweeps):
+            chain = sampler.swept(chain, call, run.workers)
+            chain = replace(chain, chain=chain.chain.swept(sweep + 1))
+            progress.advance(1)
     topics = chain.words.store[:, chain.columns].T
-    begun = replace(method, n_components=len(topics), components=topics).start(n_features, state.seed)
+    begun = replace(run.method, n_components=len(topics), components=topics).start(n_features, state.seed)
     return changed(begun, corpus_size=state.corpus_size)
 
 

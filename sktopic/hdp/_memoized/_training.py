@@ -34,7 +34,7 @@ def fit_memoized(run, documents, passes, tasks, evaluate):
         return documents.batches(passes.size, order_key)
 
     def begun(start, state):
-        state = state if start is None else start(run.method, state, batches(), run.workers)
+        state = state if start is None else start(run, state, batches())
         return MemoizedTraining(run.method, state, run.workers)
 
     def train(epoch):
@@ -44,15 +44,15 @@ def fit_memoized(run, documents, passes, tasks, evaluate):
         elif has_trial and is_second_due(epoch, passes.max_iter) and kept.corpus.has_tokens:
             trial = begun(second_start, kept.corpus.topics)
         trained = trial or kept
-        is_complete = visit_batches(run, batches(), tasks, partial(visit, run, trained))
+        visit_batches(run, batches(), tasks, partial(visit, run, trained))
         trained.end_pass()
         if trial is not None:
             kept.made = []
-            if is_complete and is_better(trial, kept):
+            if is_better(trial, kept):
                 kept, trial = trial, None
             elif epoch + 1 == LEAST_PASSES:
                 trial = None
-        set_state(run, kept)
+        set_state(run, kept, trained.visited)
 
     make_passes(run, documents, passes, tasks, evaluate, train)
 
@@ -64,6 +64,8 @@ def is_second_due(epoch, max_iter):
 
 def is_better(trial, kept):
     """Return whether the bound of a trial is higher after a pass. If so, a birth is its move."""
+    if len(trial.corpus.summaries) != len(kept.corpus.summaries):  # a callback has ended a pass early
+        return False
     gain = trial.bound - kept.bound
     if gain > LEAST_GAIN:
         trial.made = [("birth", int(trial.corpus.topics.ids.min()), -1, gain)]
@@ -77,7 +79,7 @@ def add_memoized(run, documents, size):
     for reader, rows in documents.batches(size):
         visit(run, memoized, reader, rows)
     memoized.end_pass()
-    set_state(run, memoized)
+    set_state(run, memoized, memoized.visited)
 
 
 def visit(run, memoized, reader, rows):
@@ -87,23 +89,24 @@ def visit(run, memoized, reader, rows):
     run.monitor.after_update(len(rows))
 
 
-def set_state(run, memoized):
-    """Set the state to that after a pass."""
+def set_state(run, memoized, visited):
+    """Set the state to that after a pass. visited : slice of the batches that the pass visited."""
     training = run.training
     summaries = stored(memoized.corpus.summaries, memoized.corpus.n_topics)
     with training.changing(), training.complete_or_undone(waits=True):
-        training.state = state_after(training.state, memoized, summaries)
+        training.state = state_after(training.state, memoized, visited, summaries)
     memoized.corpus.summaries = restored(summaries)
 
 
-def state_after(state, memoized, summaries):
-    """Return the state after a pass. summaries : StoredSummaries of its batches."""
-    corpus, n_batches = memoized.corpus, len(memoized.corpus.summaries) - memoized.first
+def state_after(state, memoized, visited, summaries):
+    """Return the state after a pass. summaries : StoredSummaries of all batches."""
+    corpus = memoized.corpus
     weights = [float(s.sample_weight.sum()) for s in corpus.summaries]
+    n_batches = len(weights[visited])
     state = changed(
         state,
         n_updates=state.n_updates + n_batches,
-        n_samples_seen=state.n_samples_seen + sum(weights[memoized.first :]),
+        n_samples_seen=state.n_samples_seen + sum(weights[visited]),
         corpus_size=sum(weights),
         total_samples=sum(weights),
         summaries=summaries,
@@ -131,6 +134,7 @@ class MemoizedTraining:
     ----------
     corpus : MemoizedCorpus, changed by visits and moves
     first, next : numbers of the first batch of the call, and of the next (None between passes)
+    visited : slice of the batches visited by the last pass, which a callback may have ended early
     made : list of tuples (kind, topic, other, gain), the moves after the last pass
     bound : bound of the corpus after the last pass
     """
@@ -189,11 +193,13 @@ class MemoizedTraining:
 
     def end_pass(self):
         """Make the moves that raise the bound, and fit the parameters."""
-        self.made, self._number, self.next = [], self._number + 1, None
+        is_complete = self.next == len(self.corpus.summaries)
+        self.visited, self.next = slice(self.first, self.next), None
+        self.made, self._number = [], self._number + 1
         if not self.corpus.has_tokens:
             return
         self.corpus.recount()
-        if self._merges is not None:
+        if self._merges is not None and is_complete:  # moves need the sums over all batches
             seen = self._seen()
             self.made = self._merge(seen) or self._drop(seen)
         self._idle = 0 if self.made else self._idle + 1
