@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sktopic._documents._matrices import DocumentReader, as_documents
 from sktopic._estimators._concurrency import Training
 from sktopic._runtime._parallel import Workers
-from sktopic._state._fields import changed
+from sktopic._state._fields import changed, duplicate
 from sktopic._topics._word_count_edits import frozen_topics
 from sktopic._training._minibatches import Run
 from sktopic._training._monitor import FitMonitor
@@ -21,7 +21,7 @@ from sktopic.hdp._memoized import _start, _training
 from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
 from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
-from sktopic.hdp._memoized._training import LEAST_PASSES, SETTLING_PASSES, MemoizedTraining
+from sktopic.hdp._memoized._training import MemoizedTraining
 from tests.conftest import assert_raises, set_attribute
 from tests.lda_models import Recorder, X, batch_of, watched
 from tests.reference import memoized as reference
@@ -98,18 +98,16 @@ def test_bound_never_falls_without_moves(start):
 def test_history_of_moves_is_that_of_passes():
     model = make_model(max_iter=12, batch_size=100).fit(make_bars(200, random_state=0).data)
     moves, passes = model.move_history_, model.training_history_
-    assert set(moves["kind"].tolist()) == {"merge", "drop", "birth"}
+    assert set(moves["kind"].tolist()) == {"merge", "drop"}
     after = passes[np.searchsorted(passes["n_samples"], moves["n_samples"])]
     assert_array_equal(moves["elbo"], after["elbo"])
     for n_samples in np.unique(moves["n_samples"]):
         at_once = moves["n_samples"] == n_samples
         n = after["n_components"][at_once][0]
-        for kind, found in reversed(moves[["kind", "n_components"]][at_once].tolist()):
-            assert found == n
-            n += kind != "birth"
+        assert_array_equal(moves["n_components"][at_once][::-1], n + np.arange(at_once.sum()))
 
 
-# The start, and the trial of another
+# The start
 
 
 def test_number_of_topics_matters_only_above_a_hundred():
@@ -121,10 +119,11 @@ def test_number_of_topics_matters_only_above_a_hundred():
 
 @pytest.mark.parametrize("params", [{}, {"topic_word_prior": 0.3, "doc_concentration": 2.0}], ids=str)
 def test_start_is_the_last_draw_of_a_chain(monkeypatch, params):
-    starts = watched(monkeypatch, _training, "first_start", lambda state, *_: state.words.store)
+    starts = watched(monkeypatch, _training, "topics_of_chain", lambda state, *_: state.words.store)
     make_model(max_iter=1, **params).fit(X)
     params = {"topic_word_prior": 0.05, **params}
-    sampler = CollapsedGibbsHDP(100, split_merge=False, max_iter=100, random_state=0, **params).fit(X)
+    sampler = CollapsedGibbsHDP(100, split_merge=False, max_iter=_start.SWEEPS, random_state=0, **params)
+    sampler.fit(X)
     assert_allclose(normalized(starts[0].T), normalized(sampler.topic_word_counts_), rtol=1e-12)
 
 
@@ -133,7 +132,7 @@ def normalized(rows):
 
 
 def test_given_topics_and_given_numbers_begin_without_a_chain(monkeypatch):
-    starts = watched(monkeypatch, _training, "first_start", lambda *_: True)
+    starts = watched(monkeypatch, _training, "topics_of_chain", lambda *_: True)
     make_model(3, max_iter=1, components_init=np.ones((2, 25))).fit(X)
     make_model(3, max_iter=1, split_merge=False).fit(X)
     make_model(None, max_iter=1, split_merge=False).fit(X)
@@ -147,35 +146,29 @@ def test_large_corpora_are_sampled_by_their_first_batches(monkeypatch):
     assert_array_equal(read[0], X[:40].toarray())
 
 
-@pytest.mark.slow
-def test_gain_of_a_birth_is_the_difference_of_two_bounds():
-    """Those of the topics before, and of new topics in the first pass that ends higher."""
-    model = make_model(max_iter=LEAST_PASSES).fit(make_bars(200, random_state=0).data)
-    (birth,) = model.move_history_[model.move_history_["kind"] == "birth"]
-    elbo = model.training_history_["elbo"]
-    last = np.searchsorted(model.training_history_["n_samples"], birth["n_samples"])
-    assert_array_equal(elbo[SETTLING_PASSES - 1 : last], elbo[SETTLING_PASSES - 1])
-    assert birth["gain"] == elbo[last] - elbo[last - 1] > 0.0
-    assert model.topic_ids_.min() == birth["topic"]
+def test_larger_corpora_begin_with_more_topics(monkeypatch):
+    asked = watched(monkeypatch, _start, "sampler_of", lambda sampler, *_: sampler.n_components)
+    monkeypatch.setattr(_start, "SWEEPS", 1)
+    for count in (1, 7, 1000):
+        make_model(max_iter=1).fit(csr_array(np.full((2, 3), float(count))))
+    many = csr_array(np.full((1, 2), 2e6))
+    monkeypatch.setattr(_start.CollapsedHDP, "swept", lambda self, chain, *_: chain)
+    make_model(max_iter=1).fit(many)
+    assert asked == [100, 100, 100, np.ceil(_start.TOPICS_PER_ROOT * 2000)]
 
 
-def one_topic(run, state, batches):
-    """A start that ends below any other."""
-    return replace(run.method, n_components=1).start(state.words.n_features, state.seed)
-
-
-@pytest.mark.slow
-def test_a_trial_that_fails_leaves_nothing(monkeypatch):
-    bars = make_bars(200, random_state=0).data
-    monkeypatch.setattr(_training, "second_start", one_topic)
-    failed = make_model(max_iter=LEAST_PASSES + 2).fit(bars)
-    monkeypatch.setattr(_training, "is_second_due", lambda *_: False)
-    without = make_model(max_iter=SETTLING_PASSES + 2).fit(bars)
-    assert_array_equal(failed.components_, without.components_)
-    elbo, expected = (model.training_history_["elbo"] for model in (failed, without))
-    assert_array_equal(elbo[SETTLING_PASSES:LEAST_PASSES], expected[SETTLING_PASSES - 1])
-    assert_array_equal(elbo[-2:], expected[-2:])
-    assert failed.elbo(bars) == without.elbo(bars)
+def test_topics_of_the_chain_stay_until_all_documents_are_seen(corpus_and_phi):
+    """Their tokens and weights are beside those of the batches seen; what is left are the sums of batches."""
+    corpus, *_ = corpus_and_phi
+    topics = corpus.topics
+    start = changed(topics, words=duplicate(topics.words))
+    begun = MemoizedCorpus(start, [], make_model()._method().parameters, has_start=True)
+    for b, summary in enumerate(corpus.summaries):
+        begun.replace(b, summary)
+    assert_allclose(begun.topics.words.store, 2.0 * topics.words.store)
+    assert_array_equal(begun.topics.weights, topics.weights)
+    begun.recount()
+    assert_array_equal(begun.topics.words.store, topics.words.store)
 
 
 class EndsPass(Recorder):
@@ -188,26 +181,13 @@ class EndsPass(Recorder):
 
 
 @pytest.mark.slow
-def test_a_callback_that_ends_a_trial_leaves_the_topics_before_it():
+@pytest.mark.parametrize("n_updates", [1, 12, 21], ids="the {}. update ends its pass".format)
+def test_passes_that_a_callback_ends_early_make_no_moves(n_updates):
+    """Their sums are not those of all batches: the first pass, and two with moves."""
     pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
     bars = make_bars(200, random_state=0).data
-    settled = make_model(max_iter=SETTLING_PASSES).fit(bars)
-    model = make_model(max_iter=LEAST_PASSES).set_callbacks(Recorder(("epoch", SETTLING_PASSES)))
-    assert model.fit(bars).n_iter_ == SETTLING_PASSES + 1
-    for name in ("components_", "topic_ids_", "topic_weights_", "move_history_"):
-        assert_array_equal(getattr(model, name), getattr(settled, name), err_msg=name)
-    assert model.elbo(bars) == settled.elbo(bars)
-    assert_array_equal(model.partial_fit(bars[:50]).components_, settled.partial_fit(bars[:50]).components_)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n_updates", [1, 12, 21, 41, 51], ids="the {}. update ends its pass".format)
-def test_passes_that_a_callback_ends_early_make_no_moves(n_updates):
-    """Their sums are not those of all batches: the first pass, one with moves, and the first of a trial."""
-    pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
-    bars, settings = make_bars(200, random_state=0).data, {"max_iter": LEAST_PASSES + 2}
-    model = make_model(**settings).set_callbacks(EndsPass(n_updates)).fit(bars)
-    assert model.n_iter_ == LEAST_PASSES + 2
+    model = make_model(max_iter=6).set_callbacks(EndsPass(n_updates)).fit(bars)
+    assert model.n_iter_ == 6
     assert model.n_batch_iter_ == 10 * model.n_iter_ - 10 + (n_updates - 1) % 10 + 1
     assert model.n_samples_seen_ == 20 * model.n_batch_iter_
     passes, moves = model.training_history_, model.move_history_
@@ -221,10 +201,10 @@ def test_passes_that_a_callback_ends_early_make_no_moves(n_updates):
 
 
 @pytest.mark.slow
-def test_threads_do_not_change_starts_and_trials():
+def test_threads_do_not_change_starts_and_moves():
     bars = make_bars(200, random_state=0).data
-    one, two = (make_model(max_iter=LEAST_PASSES, n_jobs=n_jobs).fit(bars) for n_jobs in (1, 2))
-    assert "birth" in one.move_history_["kind"]
+    one, two = (make_model(max_iter=6, n_jobs=n_jobs).fit(bars) for n_jobs in (1, 2))
+    assert len(one.move_history_)
     assert_array_equal(one.components_, two.components_)
     assert_array_equal(one.training_history_, two.training_history_)
 
@@ -390,7 +370,7 @@ def test_topics_of_the_chain_stay_with_summaries_if_no_batch_had_words():
     """As after a callback that ends the first pass early."""
     bars = make_bars(60, random_state=0).data
     model = make_model(max_iter=1).fit(bars)
-    training = MemoizedTraining(model._method(), _start.first_start(*started(model, bars)), Workers(1))
+    training = MemoizedTraining(model._method(), _start.topics_of_chain(*started(model, bars)), Workers(1))
     training.visit(DocumentReader(csr_array((2, bars.shape[1]))), np.arange(2))
     training.end_pass()
     summaries = _training.stored(training.corpus.summaries, training.corpus.n_topics)
