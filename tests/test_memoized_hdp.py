@@ -131,6 +131,13 @@ def normalized(rows):
     return rows / rows.sum(axis=1, keepdims=True)
 
 
+def test_passes_are_more_than_those_of_other_methods_by_default():
+    settings = {"components_init": np.ones((1, 25)), "batch_size": 60}
+    for method, n_passes in (("memoized", 20), ("batch", 5), ("online", 5)):
+        model = make_model(None, learning_method=method, final_moves=False, **settings)
+        assert model.fit(X).n_iter_ == n_passes
+
+
 def test_given_topics_and_given_numbers_begin_without_a_chain(monkeypatch):
     starts = watched(monkeypatch, _training, "topics_of_chain", lambda *_: True)
     make_model(3, max_iter=1, components_init=np.ones((2, 25))).fit(X)

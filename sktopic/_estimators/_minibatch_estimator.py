@@ -35,7 +35,7 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
     """
 
     batch_size: int | None
-    max_iter: int
+    max_iter: int | None
     early_stopping: bool
     validation_fraction: float
     # These are parameters of some methods only.
@@ -163,11 +163,15 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
     def _passes(self, n_documents):
         """Return the Passes of fit over so many documents."""
         return Passes(
-            max_iter=int(self.max_iter),
+            max_iter=self._number_of_passes(),
             size=None if self._trains_on_whole_corpus() else self._documents_per_update(n_documents),
             shuffle=self.shuffle,
             total_samples=self.total_samples,
         )
+
+    def _number_of_passes(self):
+        """Return the number of passes of fit."""
+        return int(self.max_iter)
 
     def _fit_documents(self, run, documents, passes, tasks, evaluate):
         """Train on the documents of fit."""

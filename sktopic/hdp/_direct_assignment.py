@@ -26,6 +26,8 @@ CONFIDENCE = {"significant": 2.0, "any": 0.0}
 TRAINERS = {"online": fit_online, "batch": fit_batch, "memoized": fit_memoized}
 # Number of topics at the start if neither the number nor topics are given.
 DEFAULT_TOPICS = 20
+# Default number of passes.
+DEFAULT_PASSES = {"online": 5, "batch": 5, "memoized": 20}
 # Default start of documents that were seen before.
 DEFAULT_START = {"online": "cold", "batch": "better", "memoized": "better"}
 
@@ -52,7 +54,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         'online' updates the model after each batch. 'batch' updates it once per pass, and needs more passes
         because each splits at most max_splits topics. `partial_fit` then works online. With 'memoized', each
         batch stores sums that its next visit replaces (Hughes and Sudderth, 2013). This takes memory (see
-        Notes). Set max_iter=20: after the default of 5 passes, superfluous topics are left.
+        Notes).
     split_merge : bool, default=True
         Whether topics are split and merged. A topic is not merged until four passes or fifty updates after
         its last change. After r refused splits or merges, it waits 2 ** r updates before the next trial. With
@@ -97,8 +99,9 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         in [0, 1]. Training converges for values in (0.5, 1].
     learning_offset : float, default=1.0
         Offset of the step size, >= 0. Larger values slow down the first updates.
-    max_iter : int, default=5
-        Number of passes over the corpus in `fit`. With final_moves=True, the last pass may be repeated.
+    max_iter : int or None, default=None
+        Number of passes over the corpus in `fit`. If None, 5, or 20 with learning_method='memoized', where
+        fewer leave superfluous topics. With final_moves=True, the last pass may be repeated.
     batch_size : int, default=200
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
@@ -239,6 +242,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         **MinibatchHDPEstimator._parameter_constraints,
         **LEARNED_CONCENTRATIONS,
         "n_components": [*MinibatchHDPEstimator._parameter_constraints["n_components"], None],
+        "max_iter": [*MinibatchHDPEstimator._parameter_constraints["max_iter"], None],
         "learning_method": [StrOptions({"online", "batch", "memoized"})],
         "split_merge": ["boolean"],
         "max_splits": [Interval(Integral, 0, None, closed="left")],
@@ -274,7 +278,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         topic_word_prior: float | Literal["auto"] | None = None,
         learning_decay: float = 0.5,
         learning_offset: float = 1.0,
-        max_iter: int = 5,
+        max_iter: int | None = None,
         batch_size: int = 200,
         total_samples: float | None = None,
         shuffle: bool = True,
@@ -353,6 +357,9 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         given = self.components_init
         n_given = len(given) if isinstance(given, (list, tuple)) else sum(np.shape(given)[:1])
         return self.n_components or n_given or DEFAULT_TOPICS
+
+    def _number_of_passes(self):
+        return int(self.max_iter or DEFAULT_PASSES[self.learning_method])
 
     def _passes(self, n_documents):
         passes, learning_method = super()._passes(n_documents), self.learning_method
