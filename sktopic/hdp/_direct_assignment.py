@@ -27,7 +27,7 @@ TRAINERS = {"online": fit_online, "batch": fit_batch, "memoized": fit_memoized}
 # Number of topics at the start if neither the number nor topics are given.
 DEFAULT_TOPICS = 20
 # Default number of passes.
-DEFAULT_PASSES = {"online": 5, "batch": 5, "memoized": 20}
+DEFAULT_PASSES = {"online": 5, "batch": 5, "memoized": 10}
 # Default start of documents that were seen before.
 DEFAULT_START = {"online": "cold", "batch": "better", "memoized": "better"}
 
@@ -58,8 +58,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     split_merge : bool, default=True
         Whether topics are split and merged. A topic is not merged until four passes or fifty updates after
         its last change. After r refused splits or merges, it waits 2 ** r updates before the next trial. With
-        learning_method='memoized', topics are merged and dropped, and new ones come from the data (see
-        Notes).
+        learning_method='memoized', topics are only merged and dropped (see Notes).
     max_splits : int, default=3
         Maximum number of topics that a batch may split. Not used with learning_method='memoized'.
     move_acceptance : {'significant', 'any'}, default='significant'
@@ -100,8 +99,8 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     learning_offset : float, default=1.0
         Offset of the step size, >= 0. Larger values slow down the first updates.
     max_iter : int or None, default=None
-        Number of passes over the corpus in `fit`. If None, 5, or 20 with learning_method='memoized', where
-        fewer leave superfluous topics. With final_moves=True, the last pass may be repeated.
+        Number of passes over the corpus in `fit`. If None, 5, or 10 with learning_method='memoized', where
+        fewer end with a lower bound. With final_moves=True, the last pass may be repeated.
     batch_size : int, default=200
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
@@ -156,12 +155,11 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         Number of topics in use, which have at least one expected token in the corpus.
     move_history_ : structured ndarray of shape (n_moves,)
         Moves since training began. Fields: n_samples (documents seen before the batch, or up to the end of
-        the pass), kind ('split', 'merge', 'drop' or 'birth'), topic (identity kept or dropped), other
-        (identity that begins or ends, or -1), gain (of the bound, in nats; topics dropped together share it
-        equally), n_components (after the move) and elbo (bound of the corpus after the pass with
-        learning_method='memoized', else nan). At a birth, topics of a successful trial replace all others
-        (see Notes); topic is the first of their identities. Topics with less than one expected token are
-        removed without an entry.
+        the pass), kind ('split', 'merge' or 'drop'), topic (identity kept or dropped), other (identity that
+        begins or ends, or -1), gain (of the bound, in nats; topics dropped together share it equally),
+        n_components (after the move) and elbo (bound of the corpus after the pass with
+        learning_method='memoized', else nan). Topics with less than one expected token are removed without an
+        entry.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -196,19 +194,14 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     - 'online': batches of a few hundred documents make moves reliable; batches of one or two make none.
     - 'batch': no pass lowers the bound at the documents' present state, if the concentrations are given,
       topic_concentration is above 10 / 9 and document_start is not 'cold'.
-    - 'memoized': with moves and without components_init, `fit` starts from the topics of a Gibbs chain: 100
-      sweeps of `CollapsedGibbsHDP` from at least 100 topics, over at most four million tokens. The chain
-      ignores document weights.
-    - 'memoized': the first batch replaces the topics of the chain. Topics without tokens in it may be lost,
-      so larger batches keep more topics. On 500 blog entries, batches of 50, 200 and 500 documents end with
-      11, 30 and 65 topics.
-    - 'memoized': if max_iter is 10 or more and early_stopping is False, a second chain begins after four
-      passes, with the topics of that time. Its topics are on trial for up to six passes, and attributes
-      describe the earlier ones. They replace the earlier ones if their bound becomes higher.
+    - 'memoized': with moves and without components_init, `fit` starts from the topics of a Gibbs chain: 300
+      sweeps of `CollapsedGibbsHDP` over at most four million tokens. It begins with ``0.16 * sqrt(tokens)``
+      random topics, with 100 or with n_components, whichever is most. The chain ignores document weights.
     - 'memoized': moves are judged on the whole corpus after each pass. No other step lowers the bound.
       `partial_fit` adds documents without moves. An interruption leaves the state of the last complete pass
-      or call. Longer chains lead to higher bounds. If you try several seeds, keep the model with the highest
-      final ``elbo``.
+      or call. Longer chains lead to higher bounds.
+    - 'memoized': the bound hardly depends on the number of topics. On 2930 blog entries, starts from 64, 103
+      and 160 topics end with 76, 108 and 156 topics, and bounds within 0.1 percent.
     - Memory: three times 8 bytes per word and topic, 200 bytes per topic and document of a batch, and 16
       bytes per pair of topics. 'memoized' stores 16 bytes per topic of each word in a batch and 12 per topic
       of each document, and up to four times as much while it trains with moves. A chain takes 32 bytes per
