@@ -1,7 +1,6 @@
 """Memoized inference for the direct-assignment HDP: its bound from summaries, and moves on the corpus."""
 
 from copy import copy
-from dataclasses import replace
 
 import numpy as np
 import pytest

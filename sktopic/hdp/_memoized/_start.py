@@ -8,15 +8,14 @@ with the highest bound, so merges and drops lead there.
 import math
 from dataclasses import replace
 
-import numpy as np
 import scipy.sparse as sp
 
 from sktopic._state._fields import changed
 from sktopic._training._sweeps import Schedule
 from sktopic.hdp._collapsed_method import CollapsedHDP
 
-# Random topics that the chain begins with: per square root of the number of tokens, and at least. It ends with
-# about as many, because new topics are rare.
+# Random topics that the chain begins with: per square root of the number of tokens, and at least. It ends
+# with about as many, because new topics are rare.
 TOPICS_PER_ROOT, FEWEST_TOPICS = 0.16, 100
 SWEEPS = 300
 # Parameter of the topics' prior in the chain, if it is to be learned or smaller: then topics would be many.
