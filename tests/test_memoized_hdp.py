@@ -132,7 +132,7 @@ def normalized(rows):
 
 def test_passes_are_more_than_those_of_other_methods_by_default():
     settings = {"components_init": np.ones((1, 25)), "batch_size": 60}
-    for method, n_passes in (("memoized", 20), ("batch", 5), ("online", 5)):
+    for method, n_passes in (("memoized", 10), ("batch", 5), ("online", 5)):
         model = make_model(None, learning_method=method, final_moves=False, **settings)
         assert model.fit(X).n_iter_ == n_passes
 
