@@ -17,7 +17,7 @@ VERSIONS = {
     "HybridLDA": 3,
     "HybridLDA with draws": 2,
     "LangevinLDA": 2,
-    "memoized DirectAssignmentHDP": 2,
+    "memoized DirectAssignmentHDP": 3,
     "OnlineOPELDA": 2,
     "StreamingGibbsLDA": 2,
 }

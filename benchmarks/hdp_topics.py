@@ -6,7 +6,7 @@ chain     the truth: CollapsedGibbsHDP from 20 and 300 topics, on KOS also witho
 fixed     HybridHDP with at most 5 to 1000 topics, three seeds
 learned   the same with its defaults, by which it learns its concentrations
 moves     HybridHDP(split_merge=True) from 1, 20, 100 and 300 topics, three seeds
-memoized  DirectAssignmentHDP(learning_method="memoized") from the same, in 20 passes
+memoized  DirectAssignmentHDP(learning_method="memoized") from the same
 
 "chain" and "fixed" have the same concentrations on a corpus (CONCENTRATIONS: near those that a chain draws)
 and the same topic_word_prior, the default of CollapsedGibbsHDP; the others learn them. A topic is in use if
@@ -86,7 +86,7 @@ MODELS = {
     "fixed": lambda corpus, n: HybridHDP(n, **given(corpus), max_iter=PASSES),
     "learned": lambda corpus, n: HybridHDP(n),
     "moves": lambda corpus, n: HybridHDP(n, split_merge=True),
-    "memoized": lambda corpus, n: DirectAssignmentHDP(n, learning_method="memoized", max_iter=PASSES),
+    "memoized": lambda corpus, n: DirectAssignmentHDP(n, learning_method="memoized"),
 }
 
 

@@ -263,9 +263,7 @@ def has_lanes(estimator):
 
 
 def takes_weights(estimator):
-    """But where tokens keep their topics, which copies of a document do not share."""
-    keeps = type(estimator).__name__ == "HybridHDP" and estimator.split_merge
-    return "sample_weight" in inspect.signature(estimator.fit).parameters and not keeps
+    return "sample_weight" in inspect.signature(estimator.fit).parameters
 
 
 def _loop(estimator):

@@ -20,6 +20,7 @@ import sktopic
 from sktopic._inference import _pieces
 from sktopic._state._fields import State
 from sktopic.datasets import make_lda_documents
+from sktopic.hdp import DirectAssignmentHDP, HybridHDP
 
 from .conftest import assert_raises, assert_same_state, fingerprint, fitted_state, state
 from .lda_models import Recorder
@@ -49,7 +50,7 @@ HELD_OUT = sp.csr_array(
     dtype=np.float64,
 )
 
-every_variant, every_class = each(variants()), each(defaults())
+every_variant = each(variants())
 every_loop, every_step = each(LOOPS), each(STEPS)
 _FITTED = {}
 
@@ -77,7 +78,7 @@ def largest_difference(components, others):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@every_class
+@each([*defaults(), HybridHDP(split_merge=True), DirectAssignmentHDP(learning_method="memoized")])
 def test_scikit_learn_checks(estimator):
     """By the plain call, as users and other projects make it: no check is expected to fail."""
     check_estimator(estimator)

@@ -17,9 +17,10 @@ from sktopic._estimators import _concurrency
 from sktopic._estimators._editing import TopicEdit
 from sktopic._training import _swept_counts
 from sktopic.datasets import make_bars
-from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, OnlineEMHDP, TruncationFreeHDP
+from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP, OnlineEMHDP, TruncationFreeHDP
 from sktopic.hdp._restaurants import SAMPLERS
 from sktopic.hdp._truncation_free_method import best_sticks, edited_sticks
+from sktopic.inspection import name_topics
 from sktopic.lda import (
     CollapsedGibbsLDA,
     LangevinLDA,
@@ -172,6 +173,21 @@ def test_number_of_a_dropped_topic_is_not_given_again():
     last = model.topic_ids_.max()
     model.drop_topics([model.n_components_ - 1]).partial_fit(MORE)
     assert last not in model.topic_ids_
+
+
+@pytest.mark.parametrize("split_merge", [False, True])
+def test_a_dropped_theme_returns_as_another_topic_unless_topics_are_not_used_again(split_merge):
+    model = HybridHDP(30, split_merge=split_merge, random_state=0).fit(BARS.data)
+    name_topics(model, {0: "dropped", 1: "kept"})
+    dropped = model.topic_ids_[0]
+    model.drop_topics(["dropped"])
+    again, never = copy.deepcopy(model), copy.deepcopy(model).set_params(reuse_topics=False)
+    for _ in range(5):
+        again.partial_fit(BARS.data), never.partial_fit(BARS.data)
+    new = set(again.topic_ids_.tolist()) - set(model.topic_ids_.tolist())
+    assert new and dropped not in new
+    assert "kept" in again.topic_names_ and "dropped" not in again.topic_names_
+    assert set(never.topic_ids_.tolist()) <= set(model.topic_ids_.tolist())
 
 
 # Freezing
@@ -360,6 +376,17 @@ def test_training_starts_from_given_topics(estimator):
     likeness = [np.corrcoef(*pair)[0, 1] for pair in zip(model.components_, corpus.components)]
     assert min(likeness) > (0.7 if isinstance(model, LangevinLDA) else 0.95)
     for wrong in (-given, given * 0, given * np.nan):
+        with pytest.raises(ValueError, match="components_init"):
+            clone(model).set_params(components_init=wrong).fit(X)
+
+
+@pytest.mark.parametrize("method", ["online", "batch", "memoized"])
+def test_without_a_number_of_topics_there_are_as_many_as_are_given(method):
+    given = np.random.default_rng(0).random((23, X.shape[1]))
+    for components in (given, given.tolist()):
+        model = DirectAssignmentHDP(components_init=components, learning_method=method, split_merge=False)
+        assert quick(model, n_components=None).partial_fit(X)._state.n_topics == 23
+    for wrong in ([], [[1.0], [1.0, 2.0]], 7.0 * given[0], np.float64(3.0)):
         with pytest.raises(ValueError, match="components_init"):
             clone(model).set_params(components_init=wrong).fit(X)
 

@@ -9,7 +9,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from scipy.special import gammaln
-from sklearn.base import clone
 
 import sktopic
 from sktopic._documents._sources import MatrixDocuments
@@ -22,7 +21,7 @@ from sktopic.hdp._split_merge_topics import MOVE_WORK, SplitMergeTopics, enough_
 from sktopic.hdp._window import TopicTokens, Window
 from sktopic.hdp._window_moves import Judge, Others, WindowMoves, WindowTopic
 
-from .conftest import assert_raises, assert_same, assert_same_state, set_attribute, state
+from .conftest import assert_raises, assert_same, set_attribute
 from .lda_models import batch_of, smoothed, watched
 from .test_interrupt import interrupted
 
@@ -181,11 +180,10 @@ def test_streams_give_the_same_as_fit_and_batch_mates_do_not_matter(tmp_path):
     assert_same(loaded.move_history_, whole.move_history_)
 
 
-def tokens_of(word, document, document_weight=None):
+def tokens_of(word, document, sample_weight=None):
     """TopicTokens of size 1; documents ascend."""
-    document_weight = np.ones(document.max() + 1) if document_weight is None else document_weight
-    n = len(word)
-    return TopicTokens(word.astype(np.int32), np.ones(n), document, document_weight)
+    sample_weight = np.ones(document.max() + 1) if sample_weight is None else sample_weight
+    return TopicTokens(word.astype(np.int32), np.ones(len(word)), document, sample_weight)
 
 
 def test_two_topics_of_the_same_words_become_one_and_others_stay():
@@ -243,7 +241,7 @@ def test_a_dropped_topic_loses_what_its_tokens_gain_elsewhere_one_by_one():
             in_document[document, k] += size
             of_word[word, k] += size * weight[document]
     phi, k, left = of_word / of_word.sum(axis=0), 1, [0, 2]
-    gain = judge.log_alone(topics[k].tokens, np.count_nonzero(in_document), prior.sum())
+    gain = judge.log_alone(topics[k].tokens, weight @ (in_document > 0).sum(axis=1), prior.sum())
     mass, total = in_document + prior, of_word[:, k].sum()
     for j, topic in enumerate(topics):
         for word, size, document in zip(topic.tokens.word, topic.tokens.size, topic.tokens.document):
@@ -252,7 +250,7 @@ def test_a_dropped_topic_loses_what_its_tokens_gain_elsewhere_one_by_one():
                 elsewhere = (in_document[document] + prior)[left] @ phi[word, left]
                 own = size * is_own
                 here = prior[k] + in_document[document, k] - own
-                here *= (of_word[word, k] - n * is_own) / (total - n * is_own)
+                here *= (of_word[word, k] - own) / (total - own)  # in one copy of the document
                 gain += n * np.log((here + elsewhere) / (here if is_own else elsewhere))
             if is_own:
                 share = mass[document, left] * phi[word, left]
@@ -276,7 +274,7 @@ def test_frozen_topics_are_not_moved_and_edits_begin_a_new_window():
 
 
 def test_documents_count_as_often_as_they_weigh():
-    """Documents that count twice are the same documents there twice."""
+    """Documents that count twice are the same documents there twice, whatever is left out of one of them."""
     rng = np.random.default_rng(2)
     document, word = np.sort(rng.integers(0, 8, 50)), rng.integers(0, 12, 50)
     tokens = tokens_of(word, document, np.full(8, 2.0))
@@ -286,12 +284,27 @@ def test_documents_count_as_often_as_they_weigh():
         compare_sides(each.by_document(), sides, 1.2, 0.4, 0.2, 12)
         for each, sides in ((tokens, side), (twice, np.tile(side, 2)))
     )
-    assert_allclose([some[0], *some[2]], [more[0], *more[2]], rtol=1e-12)
+    assert_allclose([*some[:2], *some[2]], [*more[:2], *more[2]], rtol=1e-12)
     assert judge.log_alone(tokens, 70.0, 2.0) == pytest.approx(judge.log_alone(twice, 70.0, 2.0), abs=1e-8)
+    topic = rng.integers(0, 3, 50)
+    gains = [
+        Others({k: WindowTopic(0.5, each.part(topics == k)) for k in range(3)}, judge).gain_of(1)
+        for each, topics in ((tokens, topic), (twice, np.tile(topic, 2)))
+    ]
+    assert gains[0] == pytest.approx(gains[1], rel=1e-12)
+
+
+def test_windows_that_stand_for_a_corpus_count_its_tokens_and_tables():
+    """A window with each document twice, or one that stands for twice as many, has the same tables."""
+    rng = np.random.default_rng(4)
+    word, document = rng.integers(0, 12, 50), np.sort(rng.integers(0, 8, 50))
+    tokens = replace(tokens_of(word, document), times=2.0)
+    twice = tokens_of(np.tile(word, 2), np.append(document, document + 8))
+    found = [Others({0: WindowTopic(0.5, each)}, Judge(1.5, 0.2, 12))._n_tables for each in (tokens, twice)]
+    assert found == [16.0, 16.0]
 
 
 def test_options_without_moves_are_refused():
-    """Nor weights: copies would have topics of their own, which a weight cannot stand for."""
     X = bars().data[:100]
     for params, message in (
         ({"sampler": "table_indicator"}, "must be 'collapsed'"),
@@ -300,12 +313,6 @@ def test_options_without_moves_are_refused():
         assert_raises(ValueError, message, make_model(**params).fit, X)
     with pytest.raises(ValueError, match="not support lanes"):
         make_model()._check_lanes()
-    model = make_model(max_iter=2).fit(X)
-    before = state(model)
-    for call in (model.fit, model.partial_fit, clone(model).partial_fit):
-        with pytest.raises(ValueError, match="sample_weight must be None with split_merge=True"):
-            call(X, sample_weight=np.full(100, 2.0))
-    assert_same_state(state(model), before)
 
 
 def test_moves_can_be_switched_off_where_the_number_of_topics_is_the_same():

@@ -1,7 +1,6 @@
 """Memoized inference for the direct-assignment HDP: its bound from summaries, and moves on the corpus."""
 
 from copy import copy
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,18 +8,21 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 from sktopic._documents._matrices import DocumentReader, as_documents
+from sktopic._estimators._concurrency import Training
 from sktopic._runtime._parallel import Workers
-from sktopic._state._fields import changed
+from sktopic._state._fields import changed, duplicate
 from sktopic._topics._word_count_edits import frozen_topics
+from sktopic._training._minibatches import Run
+from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_bars
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP
 from sktopic.hdp._memoized import _start, _training
 from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
 from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
-from sktopic.hdp._memoized._training import LEAST_PASSES, SETTLING_PASSES, MemoizedTraining
+from sktopic.hdp._memoized._training import MemoizedTraining
 from tests.conftest import assert_raises, set_attribute
-from tests.lda_models import X, batch_of, watched
+from tests.lda_models import Recorder, X, batch_of, watched
 from tests.reference import memoized as reference
 
 
@@ -95,33 +97,32 @@ def test_bound_never_falls_without_moves(start):
 def test_history_of_moves_is_that_of_passes():
     model = make_model(max_iter=12, batch_size=100).fit(make_bars(200, random_state=0).data)
     moves, passes = model.move_history_, model.training_history_
-    assert set(moves["kind"].tolist()) == {"merge", "drop", "birth"}
+    assert set(moves["kind"].tolist()) == {"merge", "drop"}
     after = passes[np.searchsorted(passes["n_samples"], moves["n_samples"])]
     assert_array_equal(moves["elbo"], after["elbo"])
     for n_samples in np.unique(moves["n_samples"]):
         at_once = moves["n_samples"] == n_samples
         n = after["n_components"][at_once][0]
-        for kind, found in reversed(moves[["kind", "n_components"]][at_once].tolist()):
-            assert found == n
-            n += kind != "birth"
+        assert_array_equal(moves["n_components"][at_once][::-1], n + np.arange(at_once.sum()))
 
 
-# The start, and the trial of another
+# The start
 
 
 def test_number_of_topics_matters_only_above_a_hundred():
     models = [make_model(n, max_iter=2).fit(X) for n in (None, 1, 100, 130)]
     for model in models[1:3]:
         assert_array_equal(model.components_, models[0].components_)
-    assert models[3].components_.shape != models[0].components_.shape
+    assert not np.array_equal(models[3].components_, models[0].components_)
 
 
 @pytest.mark.parametrize("params", [{}, {"topic_word_prior": 0.3, "doc_concentration": 2.0}], ids=str)
 def test_start_is_the_last_draw_of_a_chain(monkeypatch, params):
-    starts = watched(monkeypatch, _training, "first_start", lambda state, *_: state.words.store)
+    starts = watched(monkeypatch, _training, "topics_of_chain", lambda state, *_: state.words.store)
     make_model(max_iter=1, **params).fit(X)
     params = {"topic_word_prior": 0.05, **params}
-    sampler = CollapsedGibbsHDP(100, split_merge=False, max_iter=100, random_state=0, **params).fit(X)
+    sampler = CollapsedGibbsHDP(100, split_merge=False, max_iter=_start.SWEEPS, random_state=0, **params)
+    sampler.fit(X)
     assert_allclose(normalized(starts[0].T), normalized(sampler.topic_word_counts_), rtol=1e-12)
 
 
@@ -129,8 +130,15 @@ def normalized(rows):
     return rows / rows.sum(axis=1, keepdims=True)
 
 
+def test_passes_are_more_than_those_of_other_methods_by_default():
+    settings = {"components_init": np.ones((1, 25)), "batch_size": 60}
+    for method, n_passes in (("memoized", 10), ("batch", 5), ("online", 5)):
+        model = make_model(None, learning_method=method, final_moves=False, **settings)
+        assert model.fit(X).n_iter_ == n_passes
+
+
 def test_given_topics_and_given_numbers_begin_without_a_chain(monkeypatch):
-    starts = watched(monkeypatch, _training, "first_start", lambda *_: True)
+    starts = watched(monkeypatch, _training, "topics_of_chain", lambda *_: True)
     make_model(3, max_iter=1, components_init=np.ones((2, 25))).fit(X)
     make_model(3, max_iter=1, split_merge=False).fit(X)
     make_model(None, max_iter=1, split_merge=False).fit(X)
@@ -144,42 +152,63 @@ def test_large_corpora_are_sampled_by_their_first_batches(monkeypatch):
     assert_array_equal(read[0], X[:40].toarray())
 
 
+def test_larger_corpora_begin_with_more_topics(monkeypatch):
+    asked = watched(monkeypatch, _start, "sampler_of", lambda sampler, *_: sampler.n_components)
+    monkeypatch.setattr(_start, "SWEEPS", 1)
+    for per_root, n_tokens in ((0.16, 6000), (0.16, 600_000), (5.0, 6000)):
+        monkeypatch.setattr(_start, "TOPICS_PER_ROOT", per_root)
+        make_model(max_iter=1).fit(csr_array(np.full((2, 3), n_tokens / 6)))
+    assert asked == [100, 124, 388]
+
+
+def test_topics_of_the_chain_stay_until_all_documents_are_seen(corpus_and_phi):
+    """Their tokens and weights are beside those of the batches seen; what is left are the sums of batches."""
+    corpus, *_ = corpus_and_phi
+    topics = corpus.topics
+    start = changed(topics, words=duplicate(topics.words))
+    begun = MemoizedCorpus(start, [], make_model()._method().parameters, has_start=True)
+    for b, summary in enumerate(corpus.summaries):
+        begun.replace(b, summary)
+    assert_allclose(begun.topics.words.store, 2.0 * topics.words.store)
+    assert_array_equal(begun.topics.weights, topics.weights)
+    begun.recount()
+    assert_array_equal(begun.topics.words.store, topics.words.store)
+
+
+class EndsPass(Recorder):
+    """A callback that ends a pass after one of the updates, by its number in all passes, and no other."""
+
+    def on_fit_task_end(self, estimator, context):
+        self.events.append(f"end {context.task_name}")
+        n_updates = self.events.count("end update")
+        return context.task_name == "update" and n_updates == self.stop_after
+
+
 @pytest.mark.slow
-def test_gain_of_a_birth_is_the_difference_of_two_bounds():
-    """Those of the topics before, and of new topics in the first pass that ends higher."""
-    model = make_model(max_iter=LEAST_PASSES).fit(make_bars(200, random_state=0).data)
-    (birth,) = model.move_history_[model.move_history_["kind"] == "birth"]
-    elbo = model.training_history_["elbo"]
-    last = np.searchsorted(model.training_history_["n_samples"], birth["n_samples"])
-    assert_array_equal(elbo[SETTLING_PASSES - 1 : last], elbo[SETTLING_PASSES - 1])
-    assert birth["gain"] == elbo[last] - elbo[last - 1] > 0.0
-    assert model.topic_ids_.min() == birth["topic"]
-
-
-def one_topic(method, state, batches, workers):
-    """A start that ends below any other."""
-    return replace(method, n_components=1).start(state.words.n_features, state.seed)
-
-
-@pytest.mark.slow
-def test_a_trial_that_fails_leaves_nothing(monkeypatch):
+@pytest.mark.parametrize("n_updates", [1, 12, 21], ids="the {}. update ends its pass".format)
+def test_passes_that_a_callback_ends_early_make_no_moves(n_updates):
+    """Their sums are not those of all batches: the first pass, and two with moves."""
+    pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
     bars = make_bars(200, random_state=0).data
-    monkeypatch.setattr(_training, "second_start", one_topic)
-    failed = make_model(max_iter=LEAST_PASSES + 2).fit(bars)
-    monkeypatch.setattr(_training, "is_second_due", lambda *_: False)
-    without = make_model(max_iter=SETTLING_PASSES + 2).fit(bars)
-    assert_array_equal(failed.components_, without.components_)
-    elbo, expected = (model.training_history_["elbo"] for model in (failed, without))
-    assert_array_equal(elbo[SETTLING_PASSES:LEAST_PASSES], expected[SETTLING_PASSES - 1])
-    assert_array_equal(elbo[-2:], expected[-2:])
-    assert failed.elbo(bars) == without.elbo(bars)
+    model = make_model(max_iter=6).set_callbacks(EndsPass(n_updates)).fit(bars)
+    assert model.n_iter_ == 6
+    assert model.n_batch_iter_ == 10 * model.n_iter_ - 10 + (n_updates - 1) % 10 + 1
+    assert model.n_samples_seen_ == 20 * model.n_batch_iter_
+    passes, moves = model.training_history_, model.move_history_
+    seen = np.diff(passes["n_samples"], prepend=0.0)
+    (ended,) = np.flatnonzero(seen < 200)
+    assert seen[ended] == 20 * ((n_updates - 1) % 10 + 1)
+    assert passes["n_samples"][ended] not in moves["n_samples"]
+    assert_allclose(model.topic_word_counts_.sum(), bars.sum())
+    elbo = passes["elbo"][1 if ended == 0 else 0 :]
+    assert np.diff(elbo).min() >= -1e-10 * abs(elbo[-1])
 
 
 @pytest.mark.slow
-def test_threads_do_not_change_starts_and_trials():
+def test_threads_do_not_change_starts_and_moves():
     bars = make_bars(200, random_state=0).data
-    one, two = (make_model(max_iter=LEAST_PASSES, n_jobs=n_jobs).fit(bars) for n_jobs in (1, 2))
-    assert "birth" in one.move_history_["kind"]
+    one, two = (make_model(max_iter=6, n_jobs=n_jobs).fit(bars) for n_jobs in (1, 2))
+    assert len(one.move_history_)
     assert_array_equal(one.components_, two.components_)
     assert_array_equal(one.training_history_, two.training_history_)
 
@@ -191,11 +220,12 @@ def test_moves_from_refused_results_are_made_only_where_they_raise_the_bound(mon
     def made_again(moves, training, *_):
         return bool(training._refused) and len(moves) > 0
 
+    monkeypatch.setattr(_training, "topics_of_chain", lambda run, state, batches: state)  # random topics
     made = watched(monkeypatch, MemoizedTraining, "_merge", made_again)
     rng = np.random.default_rng(0)
     documents = rng.poisson(rng.gamma(0.3, 3.0, (12, 5)))
     settings = {"batch_size": 1, "max_iter": 10, "max_doc_update_iter": 1, "document_start": "cold"}
-    model = make_model(**settings).fit(documents)
+    model = make_model(20, **settings).fit(documents)
     assert 3 <= sum(made) < len(made)
     elbo = model.training_history_["elbo"]
     assert np.diff(elbo).min() >= -1e-10 * abs(elbo[-1])
@@ -345,17 +375,18 @@ def test_topics_of_the_chain_stay_with_summaries_if_no_batch_had_words():
     """As after a callback that ends the first pass early."""
     bars = make_bars(60, random_state=0).data
     model = make_model(max_iter=1).fit(bars)
-    training = MemoizedTraining(model._method(), _start.first_start(*started(model, bars)), Workers(1))
+    training = MemoizedTraining(model._method(), _start.topics_of_chain(*started(model, bars)), Workers(1))
     training.visit(DocumentReader(csr_array((2, bars.shape[1]))), np.arange(2))
     training.end_pass()
     summaries = _training.stored(training.corpus.summaries, training.corpus.n_topics)
-    state = _training.state_after(model._method().start(bars.shape[1], 0), training, summaries)
+    state = model._method().start(bars.shape[1], 0)
+    state = _training.state_after(state, training, summaries)
     state.check()
     assert state.words.n_topics == summaries.entropy.shape[1] > 20
 
 
 def started(model, X):
-    """Arguments of a start: method, state and batches of a model, and workers."""
-    reader = DocumentReader(as_documents(X))
-    batches = iter([(reader, np.arange(X.shape[0]))])
-    return model._method(), model._method().start(X.shape[1], 0), batches, Workers(1)
+    """Arguments of a start: the Run of a model, its state before training, and its batches."""
+    reader, method = DocumentReader(as_documents(X)), model._method()
+    run = Run(method=method, training=Training(model), monitor=FitMonitor(model), workers=Workers(1))
+    return run, method.start(X.shape[1], 0), iter([(reader, np.arange(X.shape[0]))])

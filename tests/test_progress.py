@@ -62,7 +62,15 @@ def test_passes_that_are_repeated_count_as_more_work_and_bounds_are_shown(termin
     terminal.truncate(0)
     model = DirectAssignmentHDP(3, learning_method="memoized", max_iter=2, verbose=1, random_state=0)
     bound = model.fit(BARS).training_history_["elbo"][-1]
-    assert f", {model.n_components_} topics, elbo {bound:.7g}, " in screen(terminal.getvalue())[0]
+    assert f", {model.n_components_} topics, elbo {bound:.7g}, " in screen(terminal.getvalue())[-2]
+
+
+def test_sweeps_of_the_chain_that_training_starts_from_are_shown(terminal):
+    model = DirectAssignmentHDP(3, learning_method="memoized", max_iter=1, verbose=1, random_state=0)
+    model.fit(BARS)
+    for percent in (0, 42, 100):
+        assert f"\rDirectAssignmentHDP start: {percent:3}%|" in terminal.getvalue()
+    assert screen(terminal.getvalue())[-2].startswith("DirectAssignmentHDP pass 1/1: 100%|")
 
 
 def test_bars_of_work_that_stops_early_are_complete_and_those_of_interrupted_work_closed(terminal):

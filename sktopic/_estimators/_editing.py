@@ -163,10 +163,10 @@ def drop_topics(self: Model, topics: TopicsLike) -> Model:
     r"""Drop topics of the fitted model.
 
     Their statistics are deleted, and the other topics move up in order. `transform` divides their share of a
-    document among the other topics. Training continues with ``n_components_`` topics, and may learn a similar
-    topic again if new documents contain the theme. `fit` and `sklearn.base.clone` start from the unchanged
-    parameter n_components. The collapsed Gibbs samplers remove the tokens of dropped topics from their
-    counts.
+    document among the other topics. Training continues with ``n_components_`` topics. If new documents
+    contain the theme, these topics may adopt it. HDPs may also create a topic for it, with a new identity and
+    without the name. `fit` and `sklearn.base.clone` start from the unchanged parameter n_components. The
+    collapsed Gibbs samplers remove the tokens of dropped topics from their counts.
 
     Parameters
     ----------

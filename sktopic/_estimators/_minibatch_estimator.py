@@ -35,7 +35,7 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
     """
 
     batch_size: int | None
-    max_iter: int
+    max_iter: int | None
     early_stopping: bool
     validation_fraction: float
     # These are parameters of some methods only.
@@ -96,7 +96,6 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
 
     def _fit(self, X, y, sample_weight):
         self._check_settings()
-        self._check_sample_weight(sample_weight)
 
         def weighted(documents):
             documents = documents.weighted(sample_weight)
@@ -155,24 +154,24 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
 
     def _partial_fit(self, X, sample_weight):
         self._check_settings()
-        self._check_sample_weight(sample_weight)
         documents = self._begin_or_continue(X, lambda documents: documents.weighted(sample_weight))
         with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
             run = Run(method=self._method(), training=Training(self), monitor=monitor, workers=workers)
             self._add_documents(run, documents)
         return self
 
-    def _check_sample_weight(self, sample_weight):
-        """Raise ValueError for weights if the parameters do not allow them."""
-
     def _passes(self, n_documents):
         """Return the Passes of fit over so many documents."""
         return Passes(
-            max_iter=int(self.max_iter),
+            max_iter=self._number_of_passes(),
             size=None if self._trains_on_whole_corpus() else self._documents_per_update(n_documents),
             shuffle=self.shuffle,
             total_samples=self.total_samples,
         )
+
+    def _number_of_passes(self):
+        """Return the number of passes of fit."""
+        return int(self.max_iter)
 
     def _fit_documents(self, run, documents, passes, tasks, evaluate):
         """Train on the documents of fit."""

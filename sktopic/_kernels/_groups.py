@@ -372,12 +372,14 @@ class TokensByDocument(NamedTuple):
     first : (n_documents + 1,) bounds of the tokens of each document                                  IN
     word, size : (n_tokens,) column and weight of each token                                          IN
     document_weight : (n_documents,) as how many each document counts                                 IN
+    copy_weight : (n_documents,) the part of this that one copy of the document has                   IN
     """
 
     first: NDArray[np.int64]
     word: NDArray[np.int32]
     size: NDArray[np.float64]
     document_weight: NDArray[np.float64]
+    copy_weight: NDArray[np.float64]
 
 
 class TopicCells(NamedTuple):

@@ -39,8 +39,7 @@ class FitMonitor:
         """
         self._evaluate, self._passes = evaluate, passes
         self._n_of_pass = n_samples // passes[1] if passes else 0
-        shown = self.estimator.verbose and not has_progress_bar(self.estimator)
-        self._progress = Progress(type(self.estimator).__name__, n_samples, shown=shown)
+        self._progress = Progress(type(self.estimator).__name__, n_samples, shown=self._is_shown())
 
     def __enter__(self):
         return self
@@ -49,6 +48,13 @@ class FitMonitor:
         if kind is None:
             self._progress.note(self._notes)
         self._progress.__exit__(kind, *error)
+
+    def _is_shown(self):
+        return self.estimator.verbose and not has_progress_bar(self.estimator)
+
+    def stage(self, name, total, unit):
+        """Return the Progress of work between passes, whose bar is below that of the passes until it ends."""
+        return Progress(f"{type(self.estimator).__name__} {name}", total, unit, shown=self._is_shown())
 
     def begin_pass(self):
         """Note that a pass over the documents begins."""

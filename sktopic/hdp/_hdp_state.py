@@ -119,7 +119,7 @@ def noted_moves(state, moves, n_in_use, elbo=np.nan):
     """
     if not moves:
         return state.move_history
-    changes = np.cumsum([{"split": 1, "birth": 0}.get(kind, -1) for kind, *_ in moves])
+    changes = np.cumsum([1 if kind == "split" else -1 for kind, *_ in moves])
     n_after = n_in_use - changes[-1] + changes
     noted = [(state.n_samples_seen, *move, n, elbo) for move, n in zip(moves, n_after)]
     return np.concatenate([state.move_history, np.array(noted, dtype=MOVE)])

@@ -68,7 +68,7 @@ class HybridHDP(MinibatchHDPEstimator):
         the topic stays unused.
     split_merge : bool, default=False
         Whether superfluous topics are merged and dropped, so that the number is learned (see Notes). If
-        True, `sampler` must be 'collapsed', and training takes no ``sample_weight``.
+        True, `sampler` must be 'collapsed'.
     topic_word_prior : float or None, default=None
         Pseudo-count of every word in every topic, >= 0, added to the counts when topics are computed. It
         gives unseen words a positive probability. If None, ``min(0.1, 2 / n_components)``. With
@@ -317,13 +317,6 @@ class HybridHDP(MinibatchHDPEstimator):
             raise ValueError(
                 f"topic_word_prior={self.topic_word_prior!r} is invalid with split_merge=True: must be above "
                 "0, or None."
-            )
-
-    def _check_sample_weight(self, sample_weight):
-        if self.split_merge and sample_weight is not None:
-            raise ValueError(
-                "sample_weight must be None with split_merge=True: moves give each copy of a document its "
-                "own topics. Repeat the rows of X, or set split_merge=False."
             )
 
     def _check_lanes(self):

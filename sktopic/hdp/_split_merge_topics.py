@@ -19,6 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from sktopic._documents._matrices import DocumentBatch
+from sktopic._documents._sample_weight import weighted_sum
 from sktopic._inference._gibbs import GibbsStep
 from sktopic._inference._protocol import WithPriorStatistics
 from sktopic._state._fields import changed
@@ -37,7 +38,8 @@ RARER = 4.0
 
 def enough_topics(documents):
     """Return a number of random topics that is larger than the number that Documents support."""
-    n_tokens = sum(float(X.data.sum()) for X in documents.blocks())
+    blocks = documents.weighted_blocks()
+    n_tokens = sum(float(weighted_sum(X @ np.ones(X.shape[1]), weights)) for X, weights in blocks)
     return int(min(math.ceil(TOPICS_PER_ROOT * math.sqrt(n_tokens)), MOST_RANDOM_TOPICS))
 
 

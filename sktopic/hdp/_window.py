@@ -23,16 +23,23 @@ class TopicTokens:
     Attributes
     ----------
     word, size, document : (n_tokens,) int32, float64, int64
-    document_weight : (n_all_documents,) weight of each document
+    sample_weight : (n_all_documents,) weight of each document, as users give it
+    times : number of documents of the corpus per document of the window
     """
 
     word: np.ndarray
     size: np.ndarray
     document: np.ndarray
-    document_weight: np.ndarray
+    sample_weight: np.ndarray
+    times: float = 1.0
 
     def __len__(self):
         return len(self.word)
+
+    @property
+    def number(self):
+        """Number of the tokens in the window, by the weights of their documents."""
+        return float(self.sample_weight[self.document].sum())
 
     def bounds(self):
         """Bounds of the tokens of each document that has some."""
@@ -41,15 +48,21 @@ class TopicTokens:
     def by_document(self):
         """The arrays in the form of _kernels.hdp._topic_sides."""
         first = self.bounds()
-        return TokensByDocument(first, self.word, self.size, self.document_weight[self.document[first[:-1]]])
+        documents = self.document[first[:-1]]
+        weights = self.weight_of(documents), self.copy_weight_of(documents)
+        return TokensByDocument(first, self.word, self.size, *weights)
+
+    def weight_of(self, documents):
+        """Return as how many documents of the corpus each of these counts."""
+        return self.times * self.sample_weight[documents]
+
+    def copy_weight_of(self, documents):
+        """Return the part of this of one copy of each document; the other copies are other documents."""
+        return self.times * np.minimum(self.sample_weight[documents], 1.0)
 
     def weights(self):
         """Sizes times document weights, (n_tokens,)."""
-        return self.size * self.document_weight[self.document]
-
-    def times(self, factor):
-        """Return the same tokens with all document weights multiplied."""
-        return replace(self, document_weight=factor * self.document_weight)
+        return self.size * self.weight_of(self.document)
 
     def part(self, chosen):
         return replace(self, **{name: getattr(self, name)[chosen] for name in OF_TOKENS})
@@ -82,7 +95,7 @@ def word_counts(topics, n_features):
 def document_counts(topics):
     """Count tokens of topics (list of TopicTokens) in documents: csr_array (n_documents, n_topics)."""
     place = concatenated(topics, "document"), numbers(topics)
-    shape = len(topics[0].document_weight), len(topics)
+    shape = len(topics[0].sample_weight), len(topics)
     return sp.csr_array((concatenated(topics, "size"), place), shape=shape)
 
 
@@ -169,7 +182,7 @@ class Window(State):
             word=self.word[:n_tokens][order],
             size=self.size[:n_tokens][order],
             document=np.repeat(np.arange(n_documents), self.length[:n_documents])[order],
-            document_weight=self.document_weight[:n_documents],
+            sample_weight=self.document_weight[:n_documents],
         )
         bounds = np.searchsorted(topic[order], np.arange(n_topics + 1))
         return [tokens.part(slice(a, b)) for a, b in pairwise(bounds)]

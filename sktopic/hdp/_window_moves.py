@@ -13,7 +13,7 @@ topic is dropped if its tokens are better in the others.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammaln
@@ -82,7 +82,7 @@ class Judge:
         n_tables counts the tables of all topics.
         """
         bounds, weights, eta = tokens.bounds(), tokens.weights(), self.topic_word_prior
-        document_weight = tokens.document_weight[tokens.document[bounds[:-1]]]
+        document_weight = tokens.weight_of(tokens.document[bounds[:-1]])
         tables, n = document_weight.sum(), np.add.reduceat(tokens.size, bounds[:-1])
         prior = doc_concentration * tables / (self.topic_concentration + n_tables)
         words = np.bincount(tokens.word, weights)
@@ -121,7 +121,7 @@ class WindowMoves:
 
     def __init__(self, topics, prior, movable, judge, times=1.0):
         self._judge = judge
-        counted = (tokens.times(times) for tokens in topics)
+        counted = (replace(tokens, times=times) for tokens in topics)
         self.topics = {k: WindowTopic(float(prior[k]), tokens) for k, tokens in enumerate(counted)}
         self._movable = set(np.flatnonzero(movable).tolist())
         self._into, self.made = np.arange(len(topics)), []
@@ -152,7 +152,7 @@ class WindowMoves:
         return self._judge(tokens, side.astype(np.int8), prior, first.prior / prior)
 
     def _unite(self, move):
-        large, small = sorted(move.topics, key=lambda k: -len(self.topics[k].tokens))
+        large, small = sorted(move.topics, key=lambda k: -self.topics[k].tokens.number)
         self.made.append(("merge", large, small, move.gain))
         kept, gone = self.topics[large], self.topics.pop(small)
         tokens, _ = joined([kept.tokens, gone.tokens])
@@ -163,7 +163,7 @@ class WindowMoves:
     def drop(self):
         """Drop topics without tokens or whose tokens are better in the others, the smallest first."""
         others = Others(self.topics, self._judge)
-        sizes = {k: len(topic.tokens) for k, topic in self.topics.items()}
+        sizes = {k: topic.tokens.number for k, topic in self.topics.items()}
 
         def planned():
             for k in sorted(self._movable, key=lambda k: (sizes[k], k)):
@@ -210,6 +210,7 @@ class Others:
         counts = word_counts(tokens, judge.n_features).toarray().T + judge.topic_word_prior
         self._phi = np.ascontiguousarray(counts / counts.sum(axis=0))
         self._tokens, self._topic = joined(tokens)
+        self._n_tables = float(self._tokens.weight_of(self._of_documents.nonzero()[0]).sum())
         self._first = np.searchsorted(self._tokens.document, np.arange(self._of_documents.shape[0] + 1))
         self._likelihood = np.empty(len(self._tokens))
         table, types = self._of_documents, (np.int64, np.int32, np.float64)
@@ -263,8 +264,10 @@ class Others:
         elsewhere = np.einsum("ik,ik->i", self._mass(tokens, there), self._phi[tokens.word])
         log_elsewhere = self._log_elsewhere(tokens, there)
         here = topic.prior + np.repeat(n, np.diff(bounds)) - tokens.size
-        here *= (eta + words[tokens.word] - weights) / (eta * judge.n_features + total - weights)
-        gain = judge.log_alone(tokens, float(self._of_documents.nnz), self._prior.sum())
+        own = tokens.size * tokens.copy_weight_of(tokens.document)
+        here *= eta + np.maximum(words[tokens.word] - own, 0.0)  # differences may round to less
+        here /= eta * judge.n_features + np.maximum(total - own, 0.0)
+        gain = judge.log_alone(tokens, self._n_tables, self._prior.sum())
         gain -= log_elsewhere + (weights * np.log(here / (here + elsewhere))).sum()
 
         lengths = self._first[documents + 1] - self._first[documents]
@@ -275,5 +278,4 @@ class Others:
         rest = self._tokens.part(rows)
         here = (topic.prior + n) * (eta + words[rest.word]) / (eta * judge.n_features + total)
         elsewhere = self._likelihood[rows] - (topic.prior + n) * self._phi[rest.word, k]
-        weights = rest.document_weight[rest.document] * rest.size
-        return float(gain + (weights * np.log1p(here / np.maximum(elsewhere, SMALLEST))).sum())
+        return float(gain + (rest.weights() * np.log1p(here / np.maximum(elsewhere, SMALLEST))).sum())

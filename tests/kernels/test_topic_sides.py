@@ -26,7 +26,7 @@ def tokens(seed=0, n=60, n_documents=7, whole=True):
 
 def compared(document, word, size, weight, side, prior, share):
     first = np.searchsorted(document, np.arange(len(weight) + 1))
-    topic_tokens = TokensByDocument(first, word, size, weight)
+    topic_tokens = TokensByDocument(first, word, size, weight, np.minimum(weight, 1.0))
     return compare_sides(topic_tokens, side, prior, share, ETA, N_FEATURES)
 
 

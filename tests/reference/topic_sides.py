@@ -23,8 +23,8 @@ class Sides:
 
     def by_word(self, without=None):
         weight = self.size * self.document_weight[self.document]
-        if without is not None:
-            weight = np.where(np.arange(len(weight)) == without, 0.0, weight)
+        if without is not None:  # in one copy of its document
+            weight[without] -= self.size[without] * min(self.document_weight[self.document[without]], 1.0)
         n = np.zeros((self.n_features, 2))
         np.add.at(n, (self.word, self.side), weight)
         return n

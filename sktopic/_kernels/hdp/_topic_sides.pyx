@@ -29,6 +29,7 @@ cdef struct Tokens:
     const int32_t* word
     const double* size
     const double* document_weight
+    const double* copy_weight
     const int8_t* side
     # Counts of the two sides by word (two neighbors each), and in all.
     double* by_word
@@ -85,7 +86,10 @@ cdef void share_out(Tokens* tokens) noexcept nogil:
 
 
 cdef double log_conditionals(Tokens* tokens, Py_ssize_t* done) except? -1.0 nogil:
-    """Sum of the logarithms of the probabilities of all sides, each given all others."""
+    """Sum of the logarithms of the probabilities of all sides, each given all others.
+
+    A token is left out in one copy of its document: the other copies are other documents.
+    """
     cdef Py_ssize_t d, i, w
     cdef int s
     cdef double weight, first, second, q = 1.0, log_q = 0.0, document_log_q
@@ -95,7 +99,7 @@ cdef double log_conditionals(Tokens* tokens, Py_ssize_t* done) except? -1.0 nogi
         count_document(tokens, d, n)
         document_log_q = 0.0
         for i in range(tokens.first[d], tokens.first[d + 1]):
-            w, s, weight = 2 * tokens.word[i], tokens.side[i], tokens.document_weight[d] * tokens.size[i]
+            w, s, weight = 2 * tokens.word[i], tokens.side[i], tokens.copy_weight[d] * tokens.size[i]
             n[s] -= tokens.size[i]
             tokens.by_word[w + s] -= weight
             tokens.total[s] -= weight
@@ -182,6 +186,7 @@ def compare_sides(
     cdef const int32_t[::1] word = topic_tokens.word
     cdef const double[::1] size = topic_tokens.size
     cdef const double[::1] document_weight = topic_tokens.document_weight
+    cdef const double[::1] copy_weight = topic_tokens.copy_weight
     cdef Tokens tokens
     cdef Py_ssize_t done = 0
     cdef double log_q, log_ratio
@@ -190,7 +195,8 @@ def compare_sides(
     cdef uint8_t[::1] seen = np.zeros(n_features, dtype=np.uint8)
     tokens.n_documents, tokens.first = first.shape[0] - 1, &first[0]
     tokens.word, tokens.size, tokens.side = &word[0], &size[0], &side[0]
-    tokens.document_weight, tokens.by_word = &document_weight[0], &by_word[0]
+    tokens.document_weight, tokens.copy_weight = &document_weight[0], &copy_weight[0]
+    tokens.by_word = &by_word[0]
     tokens.prior[0], tokens.prior[1] = prior * share, prior * (1.0 - share)
     tokens.topic_word_prior, tokens.norm_offset = topic_word_prior, topic_word_prior * n_features
     with nogil:

@@ -38,11 +38,12 @@ class MemoizedCorpus:
     topics : DirectAssignmentState, whose statistics are tokens, not means, and change with visits
     summaries : list of BatchSummary
     parameters : Parameters
+    has_start : whether the topics were found in the documents; then they stay until the next recount
     """
 
-    def __init__(self, topics, summaries, parameters):
+    def __init__(self, topics, summaries, parameters, has_start=False):
         self.topics, self.summaries, self._parameters = topics, summaries, parameters
-        self._unfitted = 0.0
+        self._unfitted, self._has_start = 0.0, has_start
         self.has_tokens = any(len(s.words.tokens) for s in summaries)
 
     @property
@@ -55,6 +56,7 @@ class MemoizedCorpus:
 
     def recount(self):
         """Recompute the statistics as sums over the batches, without the rounding errors of visits."""
+        self._has_start = False
         words, free = self.topics.words, self.free()
         tokens = np.zeros_like(words.store)
         for summary in self.summaries:
@@ -118,14 +120,17 @@ class MemoizedCorpus:
     def replace(self, b, summary):
         """Replace the summary of a batch, or append that of a new batch."""
         if not self.has_tokens and len(summary.words.tokens):
-            self.topics.words.clear(self.free())  # they are random
+            if not self._has_start:
+                self.topics.words.clear(self.free())  # they are random
             self.has_tokens = True
         if b < len(self.summaries):
             self._change(self.summaries[b].words, -1.0)
         self.summaries[b : b + 1] = [summary]
         self._change(summary.words, 1.0)
         self._unfitted += summary.n_documents
-        if self.has_tokens and self._unfitted * FITS >= sum(s.n_documents for s in self.summaries):
+        if self._has_start or not self.has_tokens:
+            return  # the first batches do not have all topics
+        if self._unfitted * FITS >= sum(s.n_documents for s in self.summaries):
             self.fit_weights()
 
     def _change(self, sums, sign):

@@ -10,14 +10,12 @@ from sktopic._training._minibatches import make_passes, visit_batches
 from sktopic.hdp._direct_assignment_state import PASS, after_moves, reported
 from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
 from sktopic.hdp._memoized._merges import Delete, TrackedMerges, Waiting
-from sktopic.hdp._memoized._start import first_start, second_start
+from sktopic.hdp._memoized._start import topics_of_chain
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, checked, restored, stored
 from sktopic.hdp._moves import LEAST_GAIN, best_first, make_moves
 
 # Single topics that a pass tries to do without, and topics that it tries to do without together at first.
 DELETES_TRIED, TOGETHER = 2, 8
-# Passes before the trial of other topics, and the fewest passes for one.
-SETTLING_PASSES, LEAST_PASSES = 4, 10
 # Fields of the state that a pass changes, besides the words: parameters in the order of PASS.
 PARAMETERS = ("doc_concentration", "topic_concentration", "topic_word_prior")
 LEARNED = ("weights", "ids", "next_id", "births", "trials", *PARAMETERS)
@@ -27,47 +25,27 @@ def fit_memoized(run, documents, passes, tasks, evaluate):
     """Pass over the batches of all documents; evaluate : function that returns a held-out score, or None."""
     # Batches are the same in all passes, since what they leave behind is replaced.
     order_key = passes.order_key(run.training.state.seed, epoch=0)
-    samples, kept, trial = run.method.moves is not None and run.method.components is None, None, None
-    has_trial = samples and evaluate is None  # a trial would look like the end of progress
+    memoized = None
 
     def batches():
         return documents.batches(passes.size, order_key)
 
-    def begun(start, state):
-        state = state if start is None else start(run.method, state, batches(), run.workers)
-        return MemoizedTraining(run.method, state, run.workers)
-
     def train(epoch):
-        nonlocal kept, trial
-        if epoch == 0:
-            kept = begun(first_start if samples else None, run.training.state)
-        elif has_trial and is_second_due(epoch, passes.max_iter) and kept.corpus.has_tokens:
-            trial = begun(second_start, kept.corpus.topics)
-        trained = trial or kept
-        is_complete = visit_batches(run, batches(), tasks, partial(visit, run, trained))
-        trained.end_pass()
-        if trial is not None:
-            kept.made = []
-            if is_complete and is_better(trial, kept):
-                kept, trial = trial, None
-            elif epoch + 1 == LEAST_PASSES:
-                trial = None
-        set_state(run, kept)
+        nonlocal memoized
+        memoized = memoized or begun(run, batches())
+        visit_batches(run, batches(), tasks, partial(visit, run, memoized))
+        memoized.end_pass()
+        set_state(run, memoized)
 
     make_passes(run, documents, passes, tasks, evaluate, train)
 
 
-def is_second_due(epoch, max_iter):
-    """Return whether a pass begins the trial of a second start."""
-    return epoch == SETTLING_PASSES and max_iter >= LEAST_PASSES
-
-
-def is_better(trial, kept):
-    """Return whether the bound of a trial is higher after a pass. If so, a birth is its move."""
-    gain = trial.bound - kept.bound
-    if gain > LEAST_GAIN:
-        trial.made = [("birth", int(trial.corpus.topics.ids.min()), -1, gain)]
-    return gain > LEAST_GAIN
+def begun(run, batches):
+    """Return the MemoizedTraining before the first pass over batches."""
+    method, state = run.method, run.training.state
+    samples = method.moves is not None and method.components is None
+    state = topics_of_chain(run, state, batches) if samples else state
+    return MemoizedTraining(method, state, run.workers, has_start=samples)
 
 
 def add_memoized(run, documents, size):
@@ -97,13 +75,14 @@ def set_state(run, memoized):
 
 
 def state_after(state, memoized, summaries):
-    """Return the state after a pass. summaries : StoredSummaries of its batches."""
-    corpus, n_batches = memoized.corpus, len(memoized.corpus.summaries) - memoized.first
+    """Return the state after a pass. summaries : StoredSummaries of all batches."""
+    corpus, visited = memoized.corpus, memoized.visited
     weights = [float(s.sample_weight.sum()) for s in corpus.summaries]
+    n_batches = len(weights[visited])
     state = changed(
         state,
         n_updates=state.n_updates + n_batches,
-        n_samples_seen=state.n_samples_seen + sum(weights[memoized.first :]),
+        n_samples_seen=state.n_samples_seen + sum(weights[visited]),
         corpus_size=sum(weights),
         total_samples=sum(weights),
         summaries=summaries,
@@ -126,21 +105,23 @@ class MemoizedTraining:
     method : DirectAssignment
     state : DirectAssignmentState
     workers : Workers
+    has_start : whether the state has topics that were found in the documents
 
     Attributes
     ----------
     corpus : MemoizedCorpus, changed by visits and moves
     first, next : numbers of the first batch of the call, and of the next (None between passes)
+    visited : slice of the batches visited by the last pass, which a callback may have ended early
     made : list of tuples (kind, topic, other, gain), the moves after the last pass
     bound : bound of the corpus after the last pass
     """
 
-    def __init__(self, method, state, workers):
+    def __init__(self, method, state, workers, has_start=False):
         self._infer, self._start = method.inference.with_bound(), method.document_start
         self._has_moves, self._workers = method.moves is not None, workers
         summaries = restored(checked(state.summaries, state.words.n_features))
         topics = changed(state, words=duplicate(state.words), summaries=None)
-        self.corpus = MemoizedCorpus(topics, summaries, method.parameters)
+        self.corpus = MemoizedCorpus(topics, summaries, method.parameters, has_start)
         self.first, self.made, self.bound = len(summaries), [], -np.inf
         self._waiting, self._together, self._number, self._idle = Waiting(), TOGETHER, 0, 0
         self.next = None
@@ -189,11 +170,13 @@ class MemoizedTraining:
 
     def end_pass(self):
         """Make the moves that raise the bound, and fit the parameters."""
-        self.made, self._number, self.next = [], self._number + 1, None
+        is_complete = self.next == len(self.corpus.summaries)
+        self.visited, self.next = slice(self.first, self.next), None
+        self.made, self._number = [], self._number + 1
         if not self.corpus.has_tokens:
             return
         self.corpus.recount()
-        if self._merges is not None:
+        if self._merges is not None and is_complete:  # moves need the sums over all batches
             seen = self._seen()
             self.made = self._merge(seen) or self._drop(seen)
         self._idle = 0 if self.made else self._idle + 1
