@@ -153,6 +153,10 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         Parameters in use, given or learned.
     n_components_ : int
         Number of topics in use, which have at least one expected token in the corpus.
+    n_components_range_ : ndarray of shape (2,), int
+        Numbers of topics whose bound is within 0.1 percent of the final bound, only with
+        learning_method='memoized'. The smallest follows from further merges, the largest is the number of
+        topics. Fits from other starts may end outside this range. Editing topics does not change it.
     move_history_ : structured ndarray of shape (n_moves,)
         Moves since training began. Fields: n_samples (documents seen before the batch, or up to the end of
         the pass), kind ('split', 'merge' or 'drop'), topic (identity kept or dropped), other (identity that
@@ -249,6 +253,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     _state_class = DirectAssignmentState
 
     move_history_ = fitted("move_history")
+    n_components_range_ = fitted("n_components_range")
     training_history_ = fitted("training_history")
     topic_word_posterior_ = topic_word_posterior
     elbo = elbo
