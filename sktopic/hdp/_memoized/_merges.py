@@ -74,7 +74,7 @@ class TrackedMerges:
 def merges_within(corpus, loss):
     """Return disjoint pairs of topics whose merges lower the bound by at most this many nats in all.
 
-    Each loss is the largest possible for any cells. Fitting the topics after the merges would make it smaller.
+    Each loss is the largest possible for any cells. Fitting the topics after the merges makes it smaller.
     """
     sizes, taken, merges = PairSizes(corpus), set(), []
     for lost, pair in sorted((-sizes.gains(*pair)[0], pair) for pair in similar_pairs(corpus)):
