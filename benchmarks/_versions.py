@@ -18,6 +18,7 @@ VERSIONS = {
     "HybridLDA with draws": 2,
     "LangevinLDA": 2,
     "memoized DirectAssignmentHDP": 3,
+    "restricted DirectAssignmentHDP": 2,
     "OnlineOPELDA": 2,
     "StreamingGibbsLDA": 2,
 }

@@ -7,6 +7,7 @@ fixed     HybridHDP with at most 5 to 1000 topics, three seeds
 learned   the same with its defaults, by which it learns its concentrations
 moves     HybridHDP(split_merge=True) from 1, 20, 100 and 300 topics, three seeds
 memoized  DirectAssignmentHDP(learning_method="memoized") from the same
+bnpy      the same with the parameters of a run of bnpy on KOS, which was measured on another machine (BNPY)
 
 "chain" and "fixed" have the same concentrations on a corpus (CONCENTRATIONS: near those that a chain draws)
 and the same topic_word_prior, the default of CollapsedGibbsHDP; the others learn them. A topic is in use if
@@ -40,6 +41,10 @@ FREE_STARTS = (1, 20, 100, 300)
 METHODS = {"fixed": "HybridHDP", "learned": "HybridHDP, concentrations learned"}
 FREE = {"moves": "HybridHDP, moves", "memoized": "DirectAssignmentHDP, memoized"}
 PASSES = 20
+# Memoized inference with births and merges from 10 topics, by bnpy at its last commit, on a core of a virtual
+# Intel Sapphire Rapids machine (2026-11-24). Its deletes ended with an error.
+BNPY = {"topics": 13, "bound": -7.6837, "score": -7.635, "seconds": 221}
+BNPY_PARAMETERS = {"topic_concentration": 10.0, "doc_concentration": 0.5, "topic_word_prior": 0.1}
 # Share of the tokens that the topics counted hold.
 HELD = 0.99
 
@@ -77,7 +82,7 @@ def measure(part, corpus, *run):
     end = {"seconds": round(seconds, 3), "score": completion(model, test[:N_TEST])}
     counted = {"topics": int(model.n_components_), "passes": model.n_iter_}
     counted["holding"] = topic_sizes(model).n_topics(HELD)
-    if part == "memoized":
+    if part in ("memoized", "bnpy"):
         counted["bound"] = model.training_history_["elbo"][-1] / train.sum()
     return {"trace": [{**end, **counted}]}
 
@@ -87,6 +92,7 @@ MODELS = {
     "learned": lambda corpus, n: HybridHDP(n),
     "moves": lambda corpus, n: HybridHDP(n, split_merge=True),
     "memoized": lambda corpus, n: DirectAssignmentHDP(n, learning_method="memoized"),
+    "bnpy": lambda corpus, n: DirectAssignmentHDP(n, learning_method="memoized", **BNPY_PARAMETERS),
 }
 
 
@@ -108,6 +114,9 @@ PARTS = ("chain", *MODELS)
 
 def runs_of(part):
     """What there is to measure for a part, cheap corpora first."""
+    if part == "bnpy":
+        yield from ((part, "kos", 1, seed) for seed in SEEDS)
+        return
     for corpus in CONCENTRATIONS if part in ("chain", "fixed") else CORPORA:
         if part == "chain":
             methods = list(CHAINS) if corpus == "kos" else list(CHAINS)[:1]
@@ -208,6 +217,14 @@ def write_agreement(study):
     study.write("agreement", ["corpus", "method", "runs", *head], table)
 
 
+def write_bnpy(study):
+    """Equal parameters: bnpy, and a row for each seed."""
+    found = [("bnpy", BNPY), *(("DirectAssignmentHDP", end) for _, end in ends(study.cache, "bnpy"))]
+    forms = {"topics": "d", "bound": ".3f", "score": ".3f", "seconds": ".0f"}
+    table = [[model, *(format(end[name], form) for name, form in forms.items())] for model, end in found]
+    study.write("bnpy", ["model", *forms], table)
+
+
 def draw_curve(study):
     """Scores by the number of topics allowed, and how many there are by chains and by moves."""
     found = list(all_ends(study.cache))
@@ -232,7 +249,7 @@ def draw_curve(study):
 
 
 def write_tables(study):
-    for write in (write_ends, write_intervals, write_curves, write_agreement):
+    for write in (write_ends, write_intervals, write_curves, write_agreement, write_bnpy):
         write(study)
 
 

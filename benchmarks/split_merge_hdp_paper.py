@@ -47,6 +47,8 @@ from sktopic.hdp._final_moves import FinalMoves
 from sktopic.hdp._shared_parameters import fit_weights
 
 BARS_STARTS = (2, 5, 10, 20, 40, 50, 80, 100)
+# 400 updates of the paper's moves, as in figure 2.
+BARS_PASSES = {"oHDP-SM, paper": 40}
 BARS_RUNS = {"oHDP-SM": BARS_STARTS, "oHDP-SM, paper": BARS_STARTS, "oHDP": (20, 50)}
 BARS_SEEDS = range(5)
 BOUND_PASSES = 10
@@ -66,7 +68,7 @@ SELDOM = {"first": 0.5, "factor": 1.6}
 # Nats a token, of batch inference.
 BOUND_RISE = 1e-4
 LEARNED = {"topic_word_prior": "auto"}
-PAPER = {**LEARNED, "move_acceptance": "any", "final_moves": False}
+PAPER = {**LEARNED, "move_proposals": "restricted", "move_acceptance": "any", "final_moves": False}
 FIXED_NUMBER = {**LEARNED, "split_merge": False}
 METHODS = {
     "oHDP-SM": (hdp.DirectAssignmentHDP, {}),
@@ -123,7 +125,8 @@ def measure_bars(method, n_components, seed):
     bars = make_bars(2200, size=10, doc_length=250, random_state=seed)
     train, test = bars.data[:2000], bars.data[2000:]
     kind, settings = METHODS[method]
-    model = kind(n_components, **settings, random_state=seed)
+    passes = BARS_PASSES.get(method, kind().max_iter)
+    model = kind(n_components, **settings, max_iter=passes, random_state=seed)
     trace = trace_of(model, train, test, np.inf, first=0.005, factor=1.2)
     return {"trace": trace, "truth": completion(bars.components + 1e-12, test, bars.doc_topic_prior)}
 

@@ -64,7 +64,12 @@ VARIANTS = {
         {"learning_method": "batch", "topic_word_prior": "auto", "topic_expectation": "mean"},
         {"learning_method": "memoized", "document_start": "warm"},
         {"learning_method": "memoized", "document_start": "better", "split_merge": False},
-        {"document_start": "cold", "move_acceptance": "any", "final_moves": False},
+        {
+            "document_start": "cold",
+            "move_proposals": "restricted",
+            "move_acceptance": "any",
+            "final_moves": False,
+        },
     ],
     "OnlineEMHDP": [{"max_births": 3, "min_birth_tokens": 0.0}],
     "HybridHDP": [
@@ -115,7 +120,7 @@ _KINDS = [
     ("topics_per_word", [0, -1, 1.5, "all"]),
     ("n_proposals", [1001]),
     (
-        "sampler root_weight move_acceptance topic_expectation second_moment inference counts",
+        "sampler root_weight move_proposals move_acceptance topic_expectation second_moment inference counts",
         ["other", 1, None],
     ),
     ("learning_method prior_update", ["other", 1, None]),

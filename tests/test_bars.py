@@ -28,6 +28,8 @@ MODELS = [
 ]
 MOVES = {"split_merge": True, "max_iter": 12}
 MEMOIZED = {"learning_method": "memoized", "batch_size": 100, "max_iter": 12}
+RESTRICTED = {"move_proposals": "restricted", "move_acceptance": "any", "final_moves": False}
+RESTRICTED |= {"batch_size": 50, "max_iter": 12}
 PAPER = {"sampler": "table_indicator", "root_weight": "paper", "reuse_topics": False}
 # The class, topics at the start, settings, and the most topics at the end: ten, unless topics die too slowly.
 HDP_MODELS = [
@@ -37,6 +39,9 @@ HDP_MODELS = [
     ("HybridHDP", 40, MOVES, 10),
     ("DirectAssignmentHDP", 2, {"batch_size": 50}, 10),
     ("DirectAssignmentHDP", 40, {"batch_size": 50}, 10),
+    ("DirectAssignmentHDP", 2, RESTRICTED, 10),
+    ("DirectAssignmentHDP", 10, RESTRICTED, 10),
+    ("DirectAssignmentHDP", 40, RESTRICTED, 10),
     ("DirectAssignmentHDP", 2, MEMOIZED, 10),
     ("DirectAssignmentHDP", 25, MEMOIZED, 10),
     ("OnlineVariationalHDP", 30, {"batch_size": 40, "max_iter": 15}, 13),

@@ -17,7 +17,8 @@ from sktopic._topics._word_count_views import posterior_bound, probabilities
 from sktopic._training._statistics_updates import BatchCounts
 from sktopic.datasets import make_bars
 from sktopic.hdp import DirectAssignmentHDP
-from sktopic.hdp._batch_moves import BatchMoves
+from sktopic.hdp._batch_moves import BatchMoves, MoveSettings
+from sktopic.hdp._batch_proposals import AscentProposals, RestrictedProposals
 from sktopic.hdp._direct_assignment_passes import WholeCorpus
 from sktopic.hdp._direct_assignment_state import column_of, postponed, weights_bound, with_kept, with_merged
 from sktopic.hdp._document_inference import start_without
@@ -26,8 +27,8 @@ from sktopic.hdp._moves import Move
 from sktopic.hdp._shared_parameters import fit_concentration, fit_weights
 from sktopic.hdp._variational_split_merge import (
     BatchTopics,
+    TopicUpdate,
     candidate_pairs,
-    divide,
     divided_columns,
     documents_mixing,
     merge_gain,
@@ -183,13 +184,21 @@ def test_batch_never_lowers_the_bound(monkeypatch, settings):
 
 # Moves
 
+ASCENT, RESTRICTED = AscentProposals(), RestrictedProposals()
 
-def batch_topics(model, documents=X, scale=3.0):
+
+def batch_topics(model, documents=X, scale=3.0, sample_weight=None):
     """The topics of documents under a model, as of a corpus so many times as large."""
     with Workers(None) as workers:
-        counts = model._method().inference(batch_of(documents), model._state, workers)
-        moves = BatchMoves(model._method().inference, scale, 2.0, 0, workers)
+        counts = model._method().inference(batch_of(documents, sample_weight), model._state, workers)
+        moves = BatchMoves(MoveSettings(3, 2.0, ASCENT), model._method().inference, scale, 0, workers)
         return moves.batch_topics(model._state, counts)
+
+
+def update_of(state, k, rho, best=None):
+    """The update of a topic by a batch, whose best weights are by default those before."""
+    weights = state.weights, state.weights if best is None else best
+    return TopicUpdate(column_of(state, k), *(float(each[k]) for each in weights), rho, key=7)
 
 
 def phi_of(topics):
@@ -232,32 +241,161 @@ def test_gain_of_a_merge_is_that_of_the_whole_bound(pair, expectation):
     assert gain == pytest.approx(after - before, rel=1e-8, abs=1e-12 * abs(before))
 
 
+def bounds_of_split(phi, lam, beta, k, parts, *given):
+    """The whole bound before and after topic k is two parts; parts : phi (2, ...), lambda and beta."""
+    kept = np.arange(len(lam)) != k
+    after = [np.concatenate([phi[..., kept], np.moveaxis(parts[0], 0, -1)], axis=-1)]
+    after += [np.vstack([lam[kept], parts[1]]), np.concatenate([beta[:-1][kept], parts[2], beta[-1:]])]
+    return whole_bound(phi, lam, beta, *given), whole_bound(*after, *given)
+
+
+def parts_of(topics, split, k):
+    """Shares, lambda and beta of the parts of topic k."""
+    shares = np.tile(phi_of(topics)[..., k] / 2, (2, 1, 1))  # of traces, too
+    cells, batch = topics.cells(k), topics.batch
+    of_cells = split.tokens / batch.cell_count[cells.cell][:, None]
+    shares[:, cells.document, batch.words[cells.word]] = of_cells.T
+    columns, weights = zip(*((part.column, part.weight) for part in (split.first, split.second)))
+    return shares, topics.topic_word_prior + np.array(columns), np.array(weights)
+
+
 @pytest.mark.parametrize(
-    ("rho", "scale", "rank", "expectation"),
-    [(0.3, 3.0, 0, "geometric"), (0.3, 1.0, 1, "mean"), (1.0, 1.0, 1, "geometric"), (0.3, 3.0, 1, "mean")],
+    ("proposals", "rho", "scale", "rank", "expectation"),
+    [
+        (ASCENT, 0.3, 3.0, 0, "geometric"),
+        (ASCENT, 0.3, 1.0, 1, "mean"),
+        (ASCENT, 1.0, 1.0, 1, "geometric"),
+        (ASCENT, 0.3, 3.0, 1, "mean"),
+        (RESTRICTED, 0.3, 3.0, 0, "geometric"),
+        (RESTRICTED, 0.6, 1.0, 1, "mean"),
+    ],
 )
-def test_gain_of_a_split_is_that_of_the_whole_bound(rank, rho, scale, expectation):
+def test_gain_of_a_split_is_that_of_the_whole_bound(proposals, rank, rho, scale, expectation):
+    """The restricted one takes the corpus for the batch times the scale, the other for the topic's tokens."""
     model = make_model(2, split_merge=False, topic_expectation=expectation).fit(X)
     k = int(np.argsort(-model._state.weights)[rank])
     topics = batch_topics(model, scale=scale)
     lam, beta, alpha, _, eta = state_of(model)
-    split = divide(topics, k, beta[k], column_of(model._state, k), rho, 7)
+    split = proposals.split(topics, k, update_of(model._state, k, rho))
     phi, words = phi_of(topics), (X.toarray()[..., None] * phi_of(topics)).sum(axis=0)
     lam = eta + (1 - rho) * (lam - eta) + rho * scale * words.T
-    given = alpha, eta, (lam[k] - eta).sum() / words[:, k].sum()
-    before = whole_bound(phi, lam, beta, *given)
-    share = np.ones((*phi.shape[:2], 2)) / 2  # of traces, too
-    cells, batch = topics.cells(k), topics.batch
-    share[cells.document, batch.words[cells.word]] = split.tokens / cells.tokens[:, None]
-    parts = split.first, split.second
-    assert_allclose(sum(part.column for part in parts), lam[k] - eta, rtol=1e-12, atol=1e-11)
-    assert sum(part.weight for part in parts) == pytest.approx(beta[k])
-    others = np.arange(2) != k
-    phi = np.concatenate([phi[..., [k]] * share, phi[..., others]], axis=2)
-    lam = np.vstack([*(eta + part.column for part in parts), lam[others]])
-    beta = np.concatenate([[part.weight for part in parts], beta[:-1][others], beta[-1:]])
-    after = whole_bound(phi, lam, beta, *given)
+    parts = parts_of(topics, split, k)
+    assert_allclose((parts[1] - eta).sum(axis=0), lam[k] - eta, rtol=1e-12, atol=1e-11)
+    assert parts[2].sum() == pytest.approx(beta[k])
+    times = scale if proposals is RESTRICTED else (lam[k] - eta).sum() / words[:, k].sum()
+    before, after = bounds_of_split(phi, lam, beta, k, parts, alpha, eta, times)
     assert split.gain == pytest.approx(after - before, rel=1e-8, abs=1e-12 * abs(before))
+
+
+def precise_cells(monkeypatch):
+    """Let the E-step of splits converge."""
+    monkeypatch.setattr("sktopic.hdp._split_proposals.DIVIDE_ITERATIONS", 10_000)
+    monkeypatch.setattr("sktopic.hdp._split_proposals.DIVIDE_TOL", 1e-13)
+
+
+def frozen_state(model, k):
+    """The state in which topic k, of all columns, is frozen."""
+    frozen = model._method().frozen(model._state, np.array([k]))
+    assert np.flatnonzero(frozen.are_frozen).tolist() == [k]
+    return frozen
+
+
+def best_weights(topics, state):
+    alpha, gamma = state.doc_concentration, state.topic_concentration
+    return fit_weights(topics.tokens, state.weights, alpha, gamma, topics.scale)
+
+
+@pytest.mark.parametrize(("rho", "scale"), [(0.3, 3.0), (0.7, 1.0)])
+def test_restricted_split_is_that_of_its_twin(monkeypatch, rho, scale):
+    precise_cells(monkeypatch)
+    model = make_model(3, split_merge=False).fit(X[30:])
+    topics, state, (lam, beta, alpha, _, eta) = (
+        batch_topics(model, scale=scale),
+        model._state,
+        state_of(model),
+    )
+    best = best_weights(topics, state)
+    for k in range(3):
+        split = RESTRICTED.split(topics, k, update_of(state, k, rho, best))
+        shares, lam_parts, weights = parts_of(topics, split, k)
+        twin = reference.restricted_split(
+            X.toarray(), phi_of(topics), lam, beta, best, k, rho, alpha, eta, scale
+        )
+        assert_allclose(X.toarray() * shares, X.toarray() * twin[0], atol=1e-6)
+        assert_allclose(lam_parts, twin[1], rtol=1e-6)
+        assert_allclose(weights, twin[2], rtol=1e-4)
+        assert min(weights) > 1e-6 and min(lam_parts.sum(axis=1)) > 1.0
+
+
+def test_restricted_split_needs_tokens_of_the_batch_and_of_earlier_ones():
+    model = make_model(2, split_merge=False).fit(X)
+    topics = batch_topics(model)
+    for rho in (1e-9, 0.999):
+        assert RESTRICTED.split(topics, 0, update_of(model._state, 0, rho)) is not None
+    for rho in (0.0, 1e-300, 1.0):
+        assert RESTRICTED.split(topics, 0, update_of(model._state, 0, rho)) is None
+    topics.tokens[:, 0] = 0.0
+    assert RESTRICTED.split(topics, 0, update_of(model._state, 0, 0.3)) is None
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pairs_of_positive_covariance_are_merged_if_the_bound_rises(weighted):
+    """All pairs, the largest covariance first, each topic in one merge at most."""
+    weight = np.random.default_rng(0).integers(1, 4, X.shape[0]) if weighted else None
+    model = make_model(12, split_merge=False, doc_concentration=20.0).fit(X)
+    topics, state = batch_topics(model, sample_weight=None if weight is None else weight * 1.0), model._state
+    covariance = np.cov(topics.counts.gamma.T, fweights=weight, bias=True)
+    expected = [(a, b) for a in range(12) for b in range(a + 1, 12) if covariance[a, b] > 1e-12]
+    expected.sort(key=lambda pair: -covariance[pair])
+    assert [tuple(pair) for pair in RESTRICTED.pairs(topics, state).tolist()] == expected
+    assert 5 < len(expected) < 60
+    frozen = frozen_state(model, expected[0][0])
+    others = [pair for pair in expected if expected[0][0] not in pair]
+    assert [tuple(pair) for pair in RESTRICTED.pairs(topics, frozen).tolist()] == others
+    if weighted:
+        return
+    phi, (lam, beta, alpha, _, eta) = phi_of(topics), state_of(model)
+    gains, joined = {}, set()
+    for pair in expected:
+        if joined.isdisjoint(pair):
+            before, after = bounds_of_merge(phi, lam, beta, pair, alpha, eta, topics.scale)
+            if after - before > 1e-3:
+                gains[pair] = after - before
+                joined.update(pair)
+    with Workers(1) as workers:
+        settings = MoveSettings(3, 0.0, RESTRICTED)
+        moves = BatchMoves(settings, model._method().inference, topics.scale, 0, workers)
+        after, _, made = moves.merge(state, topics.counts)
+    ids = [tuple(sorted(np.flatnonzero(np.isin(state.ids, move[1:3])))) for move in made]
+    assert ids == list(gains) and len(gains) >= 2
+    assert_allclose([move[3] for move in made], list(gains.values()), rtol=1e-6)
+    assert after.n_topics == 12 - len(gains)
+
+
+def test_restricted_splits_are_the_heaviest_that_raise_the_bound(monkeypatch):
+    """Recomputed from the topics before and after. Frozen topics stay."""
+    precise_cells(monkeypatch)
+    model = make_model(4, split_merge=False).fit(X[:20])
+    topics, state, (lam, beta, alpha, _, eta) = batch_topics(model), model._state, state_of(model)
+    best, rho, counts = best_weights(topics, state), 0.4, X.toarray()
+    phi, new = phi_of(topics), (1 - rho) * beta + rho * np.append(best, 1.0 - best.sum())
+    lam_hat = eta + topics.scale * np.einsum("dw,dwk->kw", counts, phi)
+    given, gains = (phi, (1 - rho) * lam + rho * lam_hat, new), np.empty(4)
+    for k in range(4):
+        parts = reference.restricted_split(counts, phi, lam, beta, best, k, rho, alpha, eta, topics.scale)
+        before, after = bounds_of_split(*given, k, parts, alpha, eta, topics.scale)
+        gains[k] = after - before
+    order = [k for k in np.argsort(-new[:-1]) if gains[k] > 1e-3]
+    assert 1 < len(order) < 4
+    with Workers(1) as workers:
+        for most in (1, 4):
+            settings = MoveSettings(most, 0.0, RESTRICTED)
+            moves = BatchMoves(settings, model._method().inference, topics.scale, 0, workers)
+            made = moves.propose_splits(state, topics.counts, best, rho)[1]
+            assert [move.topics[0] for move in made] == order[:most]
+            assert_allclose([move.gain for move in made], gains[order[:most]], rtol=1e-4)
+    frozen = frozen_state(model, order[0])
+    assert sorted(RESTRICTED.topics_to_split(frozen, new[:-1])) == [k for k in range(4) if k != order[0]]
 
 
 def test_gains_do_not_depend_on_threads_of_matrix_products():
@@ -464,8 +602,10 @@ def test_moves_raise_the_bound_by_more_than_their_error_allows():
         (1, 60.0, 0.0, False),
     ):
         with Workers(1) as workers:
-            moves, batch = BatchMoves(infer, scale, confidence, 0, workers), batch_of(X[:n])
-            splits = moves.propose_splits(to_split, infer(batch, to_split, workers), 1.0, 3)[1]
+            settings, batch = MoveSettings(3, confidence, ASCENT), batch_of(X[:n])
+            moves = BatchMoves(settings, infer, scale, 0, workers)
+            counts, best = infer(batch, to_split, workers), to_split.weights
+            splits = moves.propose_splits(to_split, counts, best, 1.0)[1]
             merges = moves.merge(to_merge, infer(batch, to_merge, workers))[2]
         assert bool(splits) == bool(merges) == is_moved, (n, scale, confidence)
 
@@ -480,8 +620,9 @@ def test_only_topics_that_are_due_are_divided():
         trials["split_due"][due] -= 1
         waiting = replace(state, trials=trials)
         with Workers(1) as workers:
-            moves = BatchMoves(infer, 3.0, 1e9, 0, workers)
-            after, made = moves.propose_splits(waiting, infer(batch, waiting, workers), 1.0, 3)
+            moves = BatchMoves(MoveSettings(3, 1e9, ASCENT), infer, 3.0, 0, workers)
+            counts = infer(batch, waiting, workers)
+            after, made = moves.propose_splits(waiting, counts, waiting.weights, 1.0)
         assert not made
         assert np.flatnonzero(after.trials["splits"]).tolist() == due
 
@@ -493,12 +634,12 @@ def test_larger_part_of_a_split_keeps_its_identity_and_both_are_new():
     state.trials["splits"] = state.trials["merges"] = 3
     splits = []
     for k, larger in ((2, "first"), (0, "second")):
-        parts = divide(topics, k, state.weights[k], column_of(state, k), 0.0, 7)
+        parts = ASCENT.split(topics, k, update_of(state, k, 0.0))
         smaller, largest = sorted([parts.first, parts.second], key=lambda part: part.column.sum())
         named = {"first": smaller, "second": smaller, larger: largest}
         splits.append(Move(kind="split", topics=(k,), gain=1.5, proposal=replace(parts, **named)))
     with Workers(1) as workers:
-        moves = BatchMoves(model._method().inference, 1.0, 2.0, 0, workers)
+        moves = BatchMoves(MoveSettings(3, 2.0, ASCENT), model._method().inference, 1.0, 0, workers)
         after, tokens, made = moves.split(state, splits, topics.counts)
     old, new = state.ids.tolist(), [state.next_id, state.next_id + 1]
     assert made == [("split", old[2], new[0], 1.5), ("split", old[0], new[1], 1.5)]
@@ -540,6 +681,10 @@ def test_settings_that_contradict_the_learning_method_are_refused():
     memoized = {"learning_method": "memoized", "max_iter": 1}
     with pytest.raises(ValueError, match="total_samples=9 is invalid with learning_method='memoized'"):
         make_model(total_samples=9, **memoized).fit(X)
+    for learning_method in ("batch", "memoized"):
+        match = f"move_proposals='restricted' is invalid with learning_method='{learning_method}'"
+        with pytest.raises(ValueError, match=match):
+            make_model(learning_method=learning_method, move_proposals="restricted").fit(X)
     for before, after in ("memoized", "online"), ("memoized", "batch"), ("batch", "memoized"):
         model = make_model(**memoized | {"learning_method": before}).fit(X).set_params(learning_method=after)
         with pytest.raises(ValueError, match=f"learning_method='{after}' is .* from or to 'memoized'"):

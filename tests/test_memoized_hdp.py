@@ -18,7 +18,7 @@ from sktopic.datasets import make_bars
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP
 from sktopic.hdp._memoized import _start, _training
 from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
-from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges
+from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges, merges_within
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
 from sktopic.hdp._memoized._training import MemoizedTraining
 from tests.conftest import assert_raises, set_attribute
@@ -284,6 +284,34 @@ def test_topics_frozen_at_the_counts_of_the_corpus_leave_its_bound(corpus_and_ph
     corpus.recount()
     assert_array_equal(corpus.topics.words.store, store * [2.0, 1.0, 2.0, 1.0])
     assert_array_equal(corpus.topics.words.totals, totals * [2.0, 1.0, 2.0, 1.0])
+
+
+def test_range_is_that_of_merges_which_hardly_change_the_bound(corpus_and_phi):
+    """Their losses are not underestimated, and each topic is in one merge at most."""
+    corpus, cells, _ = corpus_and_phi
+    before, log_gamma, found = corpus.bound(), np.log(corpus.topics.topic_concentration), []
+    for loss in (0.0, 300.0, np.inf):
+        pairs, tracked = merges_within(corpus, loss), TrackedMerges(corpus)
+        tracked.pairs, tracked.number[:] = np.array(pairs, dtype=np.int64).reshape(-1, 2), -1
+        for p, (first, second) in enumerate(pairs):
+            tracked.number[first, second] = tracked.number[second, first] = p
+        see_all(corpus, cells, tracked)
+        merged = corpus.with_summaries({})
+        merged.merge(tracked.decided(corpus))
+        assert merged.bound() - before + len(pairs) * log_gamma >= -loss
+        found.append(merged.n_topics)
+    assert found == [4, 3, 2]
+
+
+def test_number_of_topics_has_a_range():
+    model = make_model(max_iter=3).fit(X)
+    corpus = MemoizedCorpus(model._state, _training.restored(model._state.summaries), None)
+    pairs = merges_within(corpus, 1e-3 * abs(model.training_history_["elbo"][-1]))
+    n = model.n_components_
+    assert_array_equal(model.n_components_range_, [n - len(pairs), n])
+    assert not hasattr(make_model(learning_method="online").fit(X), "n_components_range_")
+    empty = make_model(max_iter=1).fit(np.zeros((3, 4)))
+    assert_array_equal(empty.n_components_range_, [empty.n_components_] * 2)
 
 
 def test_merges_equal_a_full_recomputation(corpus_and_phi):

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -15,19 +16,31 @@ from sktopic.hdp._document_inference import DocumentInference, merged, start_wit
 from sktopic.hdp._moves import Move, make_moves
 from sktopic.hdp._variational_split_merge import (
     BatchTopics,
-    candidate_pairs,
-    divide,
+    TopicUpdate,
     documents_mixing,
-    merge_gain,
     topic_of,
 )
 
-# Number of passes, or updates, without merges of a topic after it was made or last changed.
-GRACE_PASSES, GRACE_UPDATES = 4, 50
-# Per batch: largest number of topics to split and of pairs to merge, and of pairs for each topic.
-TRIED, PARTNERS = 30, 2
 # Number of topics that workers divide at a time. Divisions after the last accepted one are wasted.
 SIDE_BY_SIDE = 6
+# Number of pairs whose loss of entropy in each document is computed at a time.
+PAIRS_AT_A_TIME = 64
+
+
+@dataclass(frozen=True)
+class MoveSettings:
+    """Settings of splits and merges.
+
+    Attributes
+    ----------
+    max_splits : largest number of topics that a batch may split
+    confidence : number of standard errors by which the gain of a move must exceed zero
+    proposals : AscentProposals or RestrictedProposals
+    """
+
+    max_splits: int
+    confidence: float
+    proposals: Any
 
 
 @dataclass(frozen=True)
@@ -36,22 +49,22 @@ class BatchMoves:
 
     Attributes
     ----------
+    settings : MoveSettings
     infer : DocumentInference
     scale : number of corpus documents per document of the batch
-    confidence : number of standard errors by which a gain must exceed zero
     key : of the random numbers of this update
     workers : Workers
     """
 
+    settings: MoveSettings
     infer: DocumentInference
     scale: float
-    confidence: float
     key: int
     workers: Workers
 
     def batch_topics(self, state, counts):
         alpha, eta = state.doc_concentration, state.topic_word_prior
-        return BatchTopics(counts, alpha, eta, self.scale, self.confidence)
+        return BatchTopics(counts, alpha, eta, self.scale, self.settings.confidence)
 
     def merge(self, state, counts):
         """Merge topics if that raises the bound.
@@ -60,49 +73,53 @@ class BatchMoves:
         other, gain) of identities and nats.
         """
         topics, t = self.batch_topics(state, counts), state.n_topic_updates
-        free = t - state.births >= min(GRACE_PASSES * self.scale, GRACE_UPDATES)
-        free &= ~state.are_frozen
-        due = state.trials["merge_due"] <= t
-        merges = []
-        if (free & due).any():
-            pairs = candidate_pairs(topics, state.tokens, free, due, PARTNERS)[:TRIED]
-            mixing = documents_mixing(topics, pairs, 0, counts.batch.n_documents)
+        proposals = self.settings.proposals
+        pairs = proposals.pairs(topics, state)
 
-            @cache
-            def topic(k):
-                return topic_of(topics, k, float(state.weights[k]), column_of(state, k))
+        @cache
+        def topic(k):
+            return topic_of(topics, k, float(state.weights[k]), column_of(state, k))
 
-            def judged(move):
-                gain, unseen, error = merge_gain(topics, *map(topic, move.topics), move.proposal)
-                move.gain, move.least_gain = gain + unseen, topics.least_gain(error)
-                return move
+        def planned():
+            for first in range(0, len(pairs), PAIRS_AT_A_TIME):
+                some = pairs[first : first + PAIRS_AT_A_TIME]
+                mixing = documents_mixing(topics, some, 0, counts.batch.n_documents)
+                for i, pair in enumerate(some.tolist()):
+                    yield Move(kind="merge", topics=tuple(pair), proposal=mixing[:, i])
 
-            planned = [
-                Move(kind="merge", topics=tuple(pair), proposal=mixing[:, i])
-                for i, pair in enumerate(pairs.tolist())
-            ]
-            outcome = make_moves(planned, judged)
-            state, merges = postponed(state, "merge", outcome.refused, t), outcome.made
+        def judged(move):
+            move.gain, error = proposals.merge_gain(topics, *map(topic, move.topics), move.proposal)
+            move.least_gain = topics.least_gain(error)
+            return move
+
+        outcome = make_moves(planned(), judged)
+        state, merges = postponed(state, "merge", outcome.refused, t), outcome.made
         state, kept, into, made = with_merged(state, merges)
         if kept.all():
             return state, counts, []
         start = start_without(counts.batch, merged(counts.tokens, into), kept)
         return state, self.infer(counts.batch, state, self.workers, start), made
 
-    def propose_splits(self, state, counts, rho, most):
+    def propose_splits(self, state, counts, best, rho):
         """Return the state, and a limited number of splits that raise the bound, a list of Move.
 
-        state : DirectAssignmentState, with the weights after the update and everything else before it
+        state : DirectAssignmentState before the update
+        best : (n_topics,) best weights for the batch
         rho : step size of the update
         """
-        topics, t = self.batch_topics(state, counts), state.n_topic_updates
-        due = (state.trials["split_due"] <= t) & ~state.are_frozen
-        order = np.argsort(-state.weights, kind="stable")
-        tried = order[due[order]][:TRIED].tolist()
+        topics, proposals = self.batch_topics(state, counts), self.settings.proposals
+        weights = (1.0 - rho) * state.weights + rho * best
+        tried = proposals.topics_to_split(state, weights).tolist()
 
         def judged(k):
-            key = combine_keys(self.key, int(state.ids[k]))
-            split = divide(topics, k, float(state.weights[k]), column_of(state, k), rho, key)
+            update = TopicUpdate(
+                column=column_of(state, k),
+                weight=float(state.weights[k]),
+                best_weight=float(best[k]),
+                rho=rho,
+                key=combine_keys(self.key, int(state.ids[k])),
+            )
+            split = proposals.split(topics, k, update)
             if split is None:
                 return Move(kind="split", topics=(k,), gain=-math.inf)
             least_gain = topics.least_gain(split.error)
@@ -112,8 +129,8 @@ class BatchMoves:
             for first in range(0, len(tried), SIDE_BY_SIDE):
                 yield from self.workers.map_here(judged, [(k,) for k in tried[first : first + SIDE_BY_SIDE]])
 
-        outcome = make_moves(planned(), most=most)
-        return postponed(state, "split", outcome.refused, t), outcome.made
+        outcome = make_moves(planned(), most=self.settings.max_splits)
+        return postponed(state, "split", outcome.refused, state.n_topic_updates), outcome.made
 
     def split(self, state, splits, counts):
         """Remove the second parts of split topics from them, after the batch has entered the statistics.
@@ -148,8 +165,8 @@ class BatchMoves:
         return state, tokens, made
 
 
-def moves_work(counts, n_features):
+def moves_work(counts, n_features, proposals):
     """Return the approximate operations of the moves by a batch."""
     n_documents, n_topics = counts.gamma.shape
     work = (10 + n_documents // 8) * n_topics**2
-    return work + 100 * TRIED * (n_features + len(counts.share))
+    return work + 100 * proposals.n_tried(n_topics) * (n_features + len(counts.share))

@@ -9,7 +9,7 @@ from sktopic._inference._protocol import InferenceStep
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._state._fields import changed
 from sktopic._topics._word_count_views import posterior_bound
-from sktopic.hdp._batch_moves import BatchMoves, moves_work
+from sktopic.hdp._batch_moves import BatchMoves, MoveSettings, moves_work
 from sktopic.hdp._direct_assignment_state import (
     PASS,
     SMALLEST_WEIGHT,
@@ -26,20 +26,6 @@ from sktopic.hdp._minibatch_method import HDPMethod, of_corpus
 from sktopic.hdp._shared_parameters import WEIGHT_ITERATIONS, fit_weights, moved
 
 MOVE_KEY = 0x6D6F7665
-
-
-@dataclass(frozen=True)
-class MoveSettings:
-    """Settings of splits and merges.
-
-    Attributes
-    ----------
-    max_splits : largest number of topics that a batch may split
-    confidence : number of standard errors by which the gain of a move must exceed zero
-    """
-
-    max_splits: int
-    confidence: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,9 +113,9 @@ class DirectAssignment(HDPMethod):
             state, found, made = moves.merge(state, found)
         alpha, gamma = state.doc_concentration, state.topic_concentration
         best = fit_weights(found.tokens, state.weights, alpha, gamma, scale, batch.sample_weight)
-        state = changed(state, weights=(1.0 - rho) * state.weights + rho * best)
         if moves is not None and self.moves.max_splits:
-            state, splits = moves.propose_splits(state, found, rho, self.moves.max_splits)
+            state, splits = moves.propose_splits(state, found, best, rho)
+        state = changed(state, weights=(1.0 - rho) * state.weights + rho * best)
         is_first = state.n_topic_updates == 0
         words = self.rule(state.words, replace(counts, expected=found), rho, is_first, workers)
         state, tokens = changed(state, words=words), found.tokens
@@ -146,11 +132,13 @@ class DirectAssignment(HDPMethod):
         if self.moves is None or state.n_topic_updates == 0 or (batch.total_weight < 2 and scale > 1.0):
             return None
         key = combine_keys(state.seed, MOVE_KEY, update.number)
-        return BatchMoves(self.inference, scale, self.moves.confidence, key, workers)
+        return BatchMoves(self.moves, self.inference, scale, key, workers)
 
     def work(self, state, counts, update):
         work = self.work_without_moves(state, counts, update)
-        return work if self.moves is None else work + moves_work(counts.expected, state.words.n_features)
+        if self.moves is None:
+            return work
+        return work + moves_work(counts.expected, state.words.n_features, self.moves.proposals)
 
     def work_without_moves(self, state, counts, update):
         """Return the approximate operations of an update without moves."""

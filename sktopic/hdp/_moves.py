@@ -12,7 +12,8 @@ its `Outcome` and change the state once. Memoized drops span visits of a batch, 
 own (`_memoized/_training.py`). Engines differ in their judges:
 
 - `BatchMoves` (`_batch_moves.py`): the bound of a batch, a sample of the corpus. `DirectAssignment` makes it
-  in updates of `DirectAssignmentHDP(split_merge=True)`.
+  in updates of `DirectAssignmentHDP(split_merge=True)`. `AscentProposals` or `RestrictedProposals`
+  (`_batch_proposals.py`) are its planner and its proposal.
 - `FinalMoves` (`_final_moves.py`): sums over a pass with fixed topics. A last pass of
   `DirectAssignmentHDP(final_moves=True)` makes it (`_direct_assignment_passes.py`).
 - `MemoizedTraining` (`_memoized/_training.py`): the bound of the corpus, from the sums of its batches.

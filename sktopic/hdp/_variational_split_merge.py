@@ -11,11 +11,10 @@ from functools import cached_property
 import numpy as np
 from scipy.special import digamma, gammaln, xlogy
 
-from sktopic._kernels._groups import DocumentCells, WholeTopic
+from sktopic._kernels._groups import DocumentCells
 from sktopic._kernels.hdp._variational_split_merge import dirichlet_terms, list_cells, pairs_mixing
 from sktopic._runtime._parallel import one_blas_thread
 from sktopic.hdp._moves import LEAST_GAIN, nearest_pairs
-from sktopic.hdp._split_proposals import divide_cells, propose_parts
 
 # Smaller numbers of tokens of a topic in a document are ignored.
 FEWEST_TOKENS = 1e-12
@@ -175,6 +174,29 @@ class Split:
 
 
 @dataclass
+class TopicUpdate:
+    """The update of a topic by a batch.
+
+    Attributes
+    ----------
+    column : (n_features,) expected tokens before the update
+    weight, best_weight : beta before the update, and the best one for the batch
+    rho : step size
+    key : key of the random numbers for the topic
+    """
+
+    column: np.ndarray
+    weight: float
+    best_weight: float
+    rho: float
+    key: int
+
+    @property
+    def new_weight(self):
+        return (1.0 - self.rho) * self.weight + self.rho * self.best_weight
+
+
+@dataclass
 class Topic:
     """A topic of the batch: the sums over its cells, and the terms of its posterior."""
 
@@ -295,42 +317,32 @@ def products(x):
     return np.triu(out) + np.triu(out, 1).T
 
 
-def divide(topics, k, weight, column, rho, key):
-    """Return the Split of topic k, or None if the batch lacks it.
+def updated_topic(topics, cells, update):
+    """Return the Topic after the update by the batch, in which it has some cells."""
+    part = topics.part(cells, update.new_weight, (1.0 - update.rho) * update.column)
+    part.column[topics.batch.words] += update.rho * topics.scale * part.words
+    return Topic(part, *topics.posterior(part.column))
 
-    The expected tokens after the update, including those of earlier batches, are divided word by word. Each
-    part gets the probability that a token of the word belongs to it, given the means of the parts.
+
+def split_of(topics, cells, whole, parts, divided, known=()):
+    """Return the Split of a topic into given parts, with its gain of the bound.
 
     Parameters
     ----------
-    topics : BatchTopics, before the update by the batch
-    k : number of the topic
-    weight : weight of the topic after the update
-    column : (n_features,) expected tokens of the topic before the update
-    rho : step size of the update
-    key : key of the random numbers for the topic
+    topics : BatchTopics
+    cells : of the topic
+    whole, parts : the topic and its two parts after the update, each a Topic
+    divided : tokens and mixing, as divide_cells returns them
+    known : as tokens and total of BatchTopics.estimate
     """
-    batch, alpha, eta = topics.batch, topics.concentration, topics.topic_word_prior
-    cells, n = topics.cells(k), batch.n_documents
-    whole = topics.part(cells, weight, (1.0 - rho) * column)
-    whole.column[batch.words] += rho * topics.scale * whole.words
-    bound, log_whole, _ = topics.posterior(whole.column)
-    if whole.words.sum() < FEWEST_TOKENS:
-        return None
-    topic = WholeTopic(log_whole, weight, alpha, eta, len(column))
-    weights = np.ones(n) if batch.sample_weight is None else batch.sample_weight
-    parts = propose_parts(cells, weights, topic, n_parts=2, key=key)
-    columns = divided_columns(whole.column, batch.words, parts.columns, eta)
-    posteriors = [topics.posterior(part) for part in columns]
-    log_words = np.array([log for _, log, _ in posteriors])
-    tokens, mixing = divide_cells(cells, n, log_words, parts.weights, alpha)
-    first, second = (topics.part(cells, float(parts.weights[p]), columns[p], tokens[:, p]) for p in range(2))
-    change = mixing - topics.proportions_change(first, second)
-    gains = (tokens * log_words[:, cells.word].T).sum(axis=1) - cells.tokens * log_whole[cells.word]
-    change += np.bincount(cells.document, weights=gains, minlength=n)
-    gain, error = topics.estimate(change, whole.documents, whole.column.sum())
-    gain += posteriors[0][0] + posteriors[1][0] - bound
-    return Split(tokens, first, second, gain, error)
+    (tokens, mixing), (first, second) = divided, parts
+    log_words = np.array([first.log_words, second.log_words])
+    gains = (tokens * log_words[:, cells.word].T).sum(axis=1) - cells.tokens * whole.log_words[cells.word]
+    change = mixing - topics.proportions_change(first.part, second.part)
+    change += np.bincount(cells.document, weights=gains, minlength=topics.batch.n_documents)
+    gain, error = topics.estimate(change, *known)
+    gain += first.bound + second.bound - whole.bound
+    return Split(tokens, first.part, second.part, gain, error)
 
 
 def divided_columns(column, words, parts, topic_word_prior):

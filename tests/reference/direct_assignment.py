@@ -4,7 +4,8 @@ beta and theta have an entry more than there are topics, for all that are out of
 """
 
 import numpy as np
-from scipy.special import digamma, gammaln, xlogy
+from scipy.optimize import minimize_scalar
+from scipy.special import digamma, gammaln, logsumexp, xlogy
 
 
 def log_topics(lam):
@@ -72,3 +73,39 @@ def best_documents(X, log_f, beta, alpha):
         phi /= phi.sum(axis=2, keepdims=True)
         theta[:, :-1] = alpha * beta[:-1] + (X[..., None] * phi).sum(axis=1)
     return phi, theta
+
+
+def restricted_split(X, phi, lam, beta, best, k, rho, alpha, eta, scale):
+    """Parts of topic k by restricted iteration (Bryant and Sudderth, 2012, section 3.1).
+
+    phi : shares from the E-step; lam, beta : before the update; best : beta-hat of the batch
+
+    Returns phi (2, n_documents, n_features), lambda (2, n_features) and beta (2,) of the parts.
+    """
+    phi_k = phi[..., k]
+    lam_hat = eta + scale * (X * phi_k).sum(axis=0)
+    # Initial parts: lambda' = (1 - rho) lambda, lambda'' = rho lambda-hat, and the weights likewise.
+    log_f = log_topics(np.array([(1 - rho) * lam[k], rho * lam_hat]))
+    weights = np.array([(1 - rho) * beta[k], rho * best[k]])
+    omega = weights / weights.sum()
+    theta_k = alpha * weights.sum() + (X * phi_k).sum(axis=1)
+    # E-step: equations 3 and 4, document by document. The parts share what the topic had.
+    parts = np.empty((2, *X.shape))
+    for j in range(len(X)):
+        theta, before = omega * theta_k[j], np.zeros(2)
+        while np.abs(theta - before).max() > 1e-12:
+            logits = log_f + digamma(theta)[:, None]
+            parts[:, j] = phi_k[j] * np.exp(logits - logsumexp(logits, axis=0))
+            before, theta = theta, alpha * weights + (X[j] * parts[:, j]).sum(axis=1)
+    # M-step: equations 6 and 7, from the topic before the update and from the prior.
+    start = np.array([lam[k], np.full(len(lam_hat), eta)])
+    lam_parts = (1 - rho) * start + rho * (eta + scale * (X * parts).sum(axis=1))
+    tokens = (X * parts).sum(axis=2)
+
+    def lost(share):
+        prior = alpha * best[k] * np.array([share, 1 - share])[:, None]
+        return -(gammaln(prior + tokens) - gammaln(prior)).sum()
+
+    share = minimize_scalar(lost, bounds=(1e-9, 1 - 1e-9), method="bounded", options={"xatol": 1e-10}).x
+    best_parts = best[k] * np.array([share, 1 - share])
+    return parts, lam_parts, (1 - rho) * np.array([beta[k], 0.0]) + rho * best_parts

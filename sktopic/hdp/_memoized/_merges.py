@@ -71,6 +71,22 @@ class TrackedMerges:
         return merges
 
 
+def merges_within(corpus, loss):
+    """Return disjoint pairs of topics whose merges lower the bound by at most this many nats in all.
+
+    Each loss is the largest possible for any cells. Fitting the topics after the merges makes it smaller.
+    """
+    sizes, taken, merges = PairSizes(corpus), set(), []
+    for lost, pair in sorted((-sizes.gains(*pair)[0], pair) for pair in similar_pairs(corpus)):
+        if taken.isdisjoint(pair):
+            loss -= lost
+            if loss < 0.0:
+                break
+            taken.update(pair)
+            merges.append(pair)
+    return merges
+
+
 class PairSizes:
     """Arrays that describe the topics of a MemoizedCorpus, to compare pairs of topics.
 

@@ -9,13 +9,15 @@ from sktopic._state._fields import changed, duplicate
 from sktopic._training._minibatches import make_passes, visit_batches
 from sktopic.hdp._direct_assignment_state import PASS, after_moves, reported
 from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
-from sktopic.hdp._memoized._merges import Delete, TrackedMerges, Waiting
+from sktopic.hdp._memoized._merges import Delete, TrackedMerges, Waiting, merges_within
 from sktopic.hdp._memoized._start import topics_of_chain
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, checked, restored, stored
 from sktopic.hdp._moves import LEAST_GAIN, best_first, make_moves
 
 # Single topics that a pass tries to do without, and topics that it tries to do without together at first.
 DELETES_TRIED, TOGETHER = 2, 8
+# Share of the bound that is taken for no difference.
+LEVEL = 1e-3
 # Fields of the state that a pass changes, besides the words: parameters in the order of PASS.
 PARAMETERS = ("doc_concentration", "topic_concentration", "topic_word_prior")
 LEARNED = ("weights", "ids", "next_id", "births", "trials", *PARAMETERS)
@@ -38,6 +40,7 @@ def fit_memoized(run, documents, passes, tasks, evaluate):
         set_state(run, memoized)
 
     make_passes(run, documents, passes, tasks, evaluate, train)
+    note_range(run, memoized)
 
 
 def begun(run, batches):
@@ -56,6 +59,17 @@ def add_memoized(run, documents, size):
         visit(run, memoized, reader, rows)
     memoized.end_pass()
     set_state(run, memoized)
+    note_range(run, memoized)
+
+
+def note_range(run, memoized):
+    """Note how many topics would be enough for nearly the same bound."""
+    corpus, training = memoized.corpus, run.training
+    n_enough = n = len(training.state.in_use)
+    if corpus.has_tokens:
+        n_enough -= len(merges_within(corpus, LEVEL * abs(memoized.bound)))
+    with training.changing(), training.complete_or_undone(waits=True):
+        training.state = changed(training.state, n_components_range=np.array([n_enough, n]))
 
 
 def visit(run, memoized, reader, rows):
