@@ -14,9 +14,9 @@ from sktopic._state._fields import changed
 from sktopic._training._sweeps import Schedule
 from sktopic.hdp._collapsed_method import CollapsedHDP
 
-# Random topics that the chain begins with: per square root of the number of tokens, and at least. It ends
-# with about as many, because new topics are rare.
-TOPICS_PER_ROOT, FEWEST_TOPICS = 0.16, 100
+# Random topics that the chain begins with: per square root of the number of tokens, and limits. It ends with
+# about as many, because new topics are rare.
+TOPICS_PER_ROOT, FEWEST_TOPICS, MOST_TOPICS = 0.5, 20, 300
 SWEEPS = 300
 # Parameter of the topics' prior in the chain, if it is to be learned or smaller: then topics would be many.
 WORD_PRIOR = 0.05
@@ -36,8 +36,8 @@ def topics_of_chain(run, state, batches):
     X = first_documents(batches, state.words.n_features)
     if not X.nnz:
         return state
-    enough = max(math.ceil(TOPICS_PER_ROOT * math.sqrt(X.sum())), FEWEST_TOPICS)
-    sampler = sampler_of(run.method, enough)
+    enough = math.ceil(TOPICS_PER_ROOT * math.sqrt(X.sum()))
+    sampler = sampler_of(run.method, min(max(enough, FEWEST_TOPICS), MOST_TOPICS))
     chain = sampler.start(X.shape[1], state.seed)
     call = sampler.begin(chain, X)
     chain = sampler.entered(chain, call)

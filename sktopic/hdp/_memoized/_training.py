@@ -14,8 +14,8 @@ from sktopic.hdp._memoized._start import topics_of_chain
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, checked, restored, stored
 from sktopic.hdp._moves import LEAST_GAIN, best_first, make_moves
 
-# Single topics that a pass tries to do without, and topics that it tries to do without together at first.
-DELETES_TRIED, TOGETHER = 2, 8
+# Single topics that a pass tries to do without, and how many of the smallest it tries to do without together.
+DELETES_TRIED, TOGETHER = 2, (2, 4, 8, 16, 32)
 # Share of the bound that is taken for no difference.
 LEVEL = 1e-3
 # Fields of the state that a pass changes, besides the words: parameters in the order of PASS.
@@ -137,7 +137,7 @@ class MemoizedTraining:
         topics = changed(state, words=duplicate(state.words), summaries=None)
         self.corpus = MemoizedCorpus(topics, summaries, method.parameters, has_start)
         self.first, self.made, self.bound = len(summaries), [], -np.inf
-        self._waiting, self._together, self._number, self._idle = Waiting(), TOGETHER, 0, 0
+        self._waiting, self._number, self._idle = Waiting(), 0, 0
         self.next = None
 
     def _begin_pass(self):
@@ -158,8 +158,7 @@ class MemoizedTraining:
         order = free[np.argsort(totals[free], kind="stable")]
         order = order[tried[order]]
         chosen = [order[i : i + 1] for i in range(min(len(order), DELETES_TRIED))]
-        if len(order) >= self._together:
-            chosen.append(order[: self._together])
+        chosen += [order[:n] for n in TOGETHER if n <= len(order)]
         return [Delete.planned(self.corpus, some) for some in chosen]
 
     def visit(self, reader, rows):
@@ -230,7 +229,4 @@ class MemoizedTraining:
             elif n == 1 and gain <= LEAST_GAIN:
                 self._waiting.refuse(int(ids[delete.topics[0]]), self._number)
         self.corpus = left
-        if any(len(delete.topics) > 1 for delete in self._deletes):
-            succeeds = best is not None and len(best) > 1
-            self._together = max(2, self._together * 2 if succeeds else self._together // 2)
         return [] if best is None else [("drop", k, -1, best_gain / len(best)) for k in ids[best].tolist()]
