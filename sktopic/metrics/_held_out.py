@@ -322,8 +322,8 @@ def left_to_right(
     - Hidden words of a document share its unknown proportions. Their joint probability takes this into
       account. The product of the probabilities of single words does not.
     - Particles are independent given the order of tokens. Standard errors come from the differences between
-      them (delta method). They are too small with few particles, and for 'unbiased' in long documents. The
-      error of a mean takes documents as independent.
+      them (delta method). They are too small in documents of a thousand words or more, and far too small for
+      'unbiased'. The error of a mean takes documents as independent.
 
     References
     ----------
