@@ -18,7 +18,13 @@ from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sktopic.datasets import make_lda_documents
 from sktopic.hdp import OnlineVariationalHDP, _collapsed_method
 from sktopic.lda import LangevinLDA, OnlineEMLDA
-from sktopic.metrics import document_completion, left_to_right, perplexity, relative_score
+from sktopic.metrics import (
+    document_completion,
+    left_to_right,
+    perplexity,
+    posterior_predictive_check,
+    relative_score,
+)
 from sktopic.moment_matching import TriangularDirichletLDA
 
 from .conftest import assert_raises, assert_same_state, fingerprint, outcome, state
@@ -434,6 +440,15 @@ BAD_OPTIONS = [
     (left_to_right, "random_state", [-1, "seed", 1.5]),
     (left_to_right, "per_document", ["yes"]),
     (left_to_right, "n_jobs", [1.5, "all", 0]),
+    (left_to_right, "hidden_fraction", [0.0, 1.0, -0.1, NAN, "0.2"]),
+    (left_to_right, "burn_in", [-1, 1.5]),
+    (left_to_right, "return_standard_error", ["yes"]),
+    (posterior_predictive_check, "n_replications", [0, 1.5]),
+    (posterior_predictive_check, "n_words", [0, 1.5]),
+    (posterior_predictive_check, "burn_in", [-1, 1.5]),
+    (posterior_predictive_check, "random_state", [-1, "seed", 1.5]),
+    (posterior_predictive_check, "groups", [[1, 2], [[1]] * 30, [1, "a", None] * 10]),
+    (posterior_predictive_check, "n_jobs", [1.5, "all", 0]),
 ]
 
 

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.reference.enumeration import Enumeration
+
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
 RUNS = sorted(FOLDER.glob("runs/*.jsonl"))
@@ -94,6 +96,21 @@ def test_likelihood_of_equation_26_is_exact_where_each_word_has_one_topic(script
     first, second = np.array([3.5, 2.0]) / 5.5, np.array([2.5, 1.0]) / 3.5
     words = 3 * np.log(first[0] * 0.7) + np.log(first[1] * 0.6) + 2 * np.log(second[0] * 0.3)
     assert likelihood(model, counts) == pytest.approx(words / 6, abs=1e-4)
+
+
+@pytest.mark.law
+def test_weights_of_annealed_importance_sampling_average_to_the_probability_of_a_document(script):
+    """By 20,000 chains, to one percent; with one step, they are those of draws from the prior."""
+    topics = np.random.default_rng(0).dirichlet(np.full(5, 0.5), 3)
+    prior, X = np.array([0.2, 0.5, 0.8]), sp.csr_matrix([[2, 1, 0, 0, 1], [0, 0, 3, 1, 0]])
+    exact = [Enumeration(np.repeat(np.arange(5), row), topics.T, prior).evidence for row in X.toarray()]
+    evaluation = script("evaluation")
+    for n_temperatures in (1, 20):
+        log_weights = evaluation.annealed(X, topics, prior, 20_000, n_temperatures, seed=0)
+        assert log_weights.shape == (2, 20_000)
+        log_mean, error = evaluation.mean_of_weights(log_weights)
+        assert np.all(np.abs(log_mean - np.log(exact)) < 4 * error) and np.all(error < 0.03)
+    assert np.all(error < 0.01)
 
 
 @pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")

@@ -10,6 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sktopic._inference._completion import HIDING_KEY, hide
+from sktopic._kernels._groups import Particles
 from sktopic._kernels.random._rng import combine_keys, content_keys
 from sktopic.datasets import make_lda_documents
 from sktopic.lda import OnlineEMLDA
@@ -148,11 +149,54 @@ def test_left_to_right_is_that_of_the_reference(estimator):
     rows = documents.indptr.astype(np.int64), documents.indices.astype(np.int32), documents.data.astype(float)
     keys = content_keys(combine_keys(PARTICLE_KEY, 7), *rows)
     unbiased = estimator == "unbiased"
-    given = TOPICS.T, TOPIC_PRIOR, keys, 4, 0 if unbiased else 3, unbiased
-    value = left_to_right(
-        TOPICS, COUNTS, doc_topic_prior=TOPIC_PRIOR, estimator=estimator, per_document=True, **settings
-    )
-    assert_allclose(value, reference.left_to_right(*rows, *given), rtol=1e-5)
+    particles = Particles(4, 50, 0 if unbiased else 3, unbiased)
+    given = TOPICS.T, TOPIC_PRIOR, keys, np.zeros(len(COUNTS), dtype=np.int64), particles
+    settings |= {"per_document": True, "return_standard_error": True}
+    found = left_to_right(TOPICS, COUNTS, doc_topic_prior=TOPIC_PRIOR, estimator=estimator, **settings)
+    assert_allclose(found, reference.left_to_right(*rows, *given), rtol=1e-4, atol=1e-6)
+
+
+def test_hidden_words_have_their_joint_probability():
+    """By enumeration of the topics of all words, up to the error of 4000 particles."""
+    documents = sp.csr_array(COUNTS)
+    joint, marginal = np.zeros(len(COUNTS)), np.zeros(len(COUNTS))
+    hidden = hidden_words(documents, 0.5)
+    for d, (words, taken) in enumerate(zip(COUNTS, hidden.astype(int))):
+        given = Enumeration(np.repeat(np.arange(6), words - taken), TOPICS.T, TOPIC_PRIOR)
+        whole = Enumeration(np.repeat(np.arange(6), words), TOPICS.T, TOPIC_PRIOR)
+        joint[d] = np.log(whole.evidence / given.evidence)
+        marginal[d] = taken @ np.log(given.mean_theta() @ TOPICS)
+    assert np.abs(joint - marginal).max() > 0.1
+    options = {"doc_topic_prior": TOPIC_PRIOR, "hidden_fraction": 0.5, "n_particles": 4000}
+    options |= {"per_document": True, "return_standard_error": True}
+    for given in ({"estimator": "unbiased"}, {"n_resampling": 10}):
+        value, error = left_to_right(TOPICS, COUNTS, **options, **given)
+        assert_allclose(value, joint, atol=0.02)
+        assert np.all(error < 0.01) and np.all(np.abs(value - joint) < 4 * error + 0.005)
+        options["per_document"] = False
+        score, of_score = left_to_right(TOPICS, COUNTS, **options, **given)
+        assert score == pytest.approx(value.sum() / hidden.sum(), rel=1e-12)
+        assert of_score == pytest.approx(np.sqrt(np.sum(error**2)) / hidden.sum(), rel=1e-12)
+        options["per_document"] = True
+    # One hidden word has its marginal probability.
+    single = documents[[0]]
+    options = {"doc_topic_prior": TOPIC_PRIOR, "hidden_fraction": 0.5, "n_particles": 9000}
+    for burn_in in (50, 100):
+        value = left_to_right(TOPICS, single, burn_in=burn_in, **options)
+        assert value == pytest.approx(marginal[0], abs=0.01)
+
+
+def test_standard_errors_do_not_change_scores_and_are_undefined_for_what_has_none():
+    score, error = left_to_right(CORPUS.components, X, return_standard_error=True, **TRUTH)
+    assert score == left_to_right(CORPUS.components, X, **TRUTH)
+    assert 0 < error < 0.05
+    components = CORPUS.components.copy()
+    components[:, 7] = 0
+    given = {"per_document": True, "return_standard_error": True, "doc_topic_prior": 0.1}
+    scores, errors = left_to_right(components, np.eye(40)[[7, 8]] * 3, **given)
+    assert scores[0] == -np.inf and np.isnan(errors[0]) and errors[1] >= 0
+    message = "n_particles=1 is invalid: must be at least 2 for standard errors"
+    assert_raises(ValueError, message, left_to_right, components, X, n_particles=1, **given)
 
 
 def test_left_to_right_takes_any_random_state():

@@ -29,7 +29,7 @@ BEHIND_ATTRIBUTES = {"_runtime/_attributes.py"}
 # Public functions, whose options users name in calls.
 OPTIONS_OF_USERS = {
     *("coherence", "document_completion", "explore", "left_to_right", "make_hdp_documents"),
-    *("make_lda_documents", "relative_score", "topic_number_curve"),
+    *("make_lda_documents", "posterior_predictive_check", "relative_score", "topic_number_curve"),
 }
 
 

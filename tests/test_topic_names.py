@@ -29,11 +29,13 @@ from sktopic.inspection import (
     estimate_effect,
     name_topics,
     plot_effects,
+    plot_posterior_predictive_check,
     plot_topics,
     plot_topics_over_time,
     topics_over_time,
 )
 from sktopic.lda import OnlineEMLDA
+from sktopic.metrics import posterior_predictive_check
 
 from .conftest import assert_raises
 from .registry import LOOPS, defaults, each, is_unbounded, new
@@ -192,7 +194,10 @@ def test_a_name_goes_to_another_topic_only_while_its_own_is_not_there():
 
 # Names of parameters of topics, and those of these names that are something else.
 TOPICS = {"groups", "into", "keep", "names", "topic", "topics"}
-OTHERS = {("explore", "groups"), ("seed_prior", "groups"), ("set_feature_names", "names")}
+OTHERS = {
+    *(("explore", "groups"), ("posterior_predictive_check", "groups")),
+    *(("seed_prior", "groups"), ("set_feature_names", "names")),
+}
 YEARS = np.arange(X.shape[0]) % 2
 
 
@@ -203,6 +208,12 @@ def titles_over_time(lda, topics):
 
 def labels_of_effects(lda, topics):
     ax = plot_effects(estimate_effect(lda, X, YEARS, n_samples=2), topics=topics)
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def labels_of_check(lda, topics):
+    check = posterior_predictive_check(lda, X, n_replications=2)
+    ax = plot_posterior_predictive_check(check, topics=topics)
     return [label.get_text() for label in ax.get_yticklabels()]
 
 
@@ -219,6 +230,7 @@ TAKE_TOPICS = {
     ],
     ("plot_topics_over_time", "topics"): titles_over_time,
     ("plot_effects", "topics"): labels_of_effects,
+    ("plot_posterior_predictive_check", "topics"): labels_of_check,
 }
 
 

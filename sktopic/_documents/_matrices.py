@@ -399,6 +399,10 @@ class DocumentBatch:
         document = np.repeat(np.arange(self.n_documents), np.diff(self.clump_indptr))
         return document, kernels.clump_weights(self.cell_count, self.n_clumps)
 
+    def clump_words(self):
+        """The matrix column of each clump, int32."""
+        return np.repeat(self.words[self.cell_word], np.diff(kernels.clump_bounds(self.cell_count)))
+
     def cells(self, first, last):
         """The cells of documents first to last."""
         start, stop = self.indptr[first], self.indptr[last]

@@ -12,6 +12,7 @@ from sktopic._documents._feature_names import check_same_names, text_columns
 from sktopic._documents._input_messages import checked_documents, explaining
 from sktopic._documents._sources import documents_of
 from sktopic._estimators._topic_model import TopicModel
+from sktopic._estimators._topic_names import default_label
 from sktopic._runtime._surrogates import shown
 from sktopic._topics._prior import check_prior
 from sktopic._topics._topic_rows import TopicProbabilities
@@ -106,6 +107,17 @@ def shown_words(model_or_components, feature_names, n_features):
     for i, name in texts:
         names[i] = shown(name)
     return names
+
+
+def given_topic_names(model_or_components):
+    """Return the names that users gave to topics, dict of str by number."""
+    return getattr(last_step(model_or_components), "_given_topic_names", dict)()
+
+
+def topic_labels(model_or_components, n_components):
+    """Return the given names of topics, and "Topic 0" and so on for the others, list of str."""
+    names = given_topic_names(model_or_components)
+    return [names.get(topic, default_label(topic)) for topic in range(n_components)]
 
 
 def plug_in_topics(model_or_components):

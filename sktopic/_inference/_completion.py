@@ -104,9 +104,13 @@ class PerWord:
         self._n_words.merge(other._n_words)
         return self
 
+    def n_words(self):
+        """How many words there are."""
+        return self._n_words.value()
+
     def value(self):
         """Mean nats per word; NaN, with a warning, where there are no words."""
-        n_words = self._n_words.value()
+        n_words = self.n_words()
         if n_words > 0:
             return self._log_likelihood.value() / n_words
         warnings.warn(

@@ -53,6 +53,12 @@ def begun(step, batch, topics, prior, keys, workers):
     return chains, step.burn_in - 1
 
 
+def draw_topics(batch, topics, prior, chains, n_sweeps, workers):
+    """Draw topics of the clumps: what z of the chains is after some sweeps."""
+    sampled = sweep_sparsely if is_sparse(topics, prior) else sweep_densely
+    sampled(batch, topics, prior, chains, Sweeps(n_sweeps - 1, 1), workers)
+
+
 def sweep_cells(batch, topics, prior, chains, sweeps, workers, sparsely):
     """SampledCounts or CellCounts, with sums for each cell."""
     if sparsely:
@@ -121,10 +127,9 @@ class GibbsInference:
 
     def posteriors(self, batch, topics, prior, keys, n_draws, workers):
         """Those given the topics of tokens, before each of which are as many sweeps as `__call__` makes."""
-        sampled = sweep_sparsely if is_sparse(topics, prior) else sweep_densely
         assignments, (document, weight) = batch.unassigned(), batch.clumps()
         for i in range(n_draws):
             chains = Chains(combine_each(keys, i), assignments)
-            sampled(batch, topics, prior, chains, Sweeps(self.burn_in + self.sweeps - 1, 1), workers)
+            draw_topics(batch, topics, prior, chains, self.burn_in + self.sweeps, workers)
             counts = np.bincount(document * len(prior) + assignments, weight, batch.n_documents * len(prior))
             yield prior + counts.reshape(batch.n_documents, len(prior))

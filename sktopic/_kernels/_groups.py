@@ -161,6 +161,23 @@ class Sweeps(NamedTuple):
     with_log_theta: bool = False
 
 
+class Particles(NamedTuple):
+    """How particles go through a document from left to right.
+
+    Attributes
+    ----------
+    n_particles : how many there are (>= 1)
+    burn_in : sweeps over the tokens that are given (>= 0)
+    n_resampling : sweeps over all earlier tokens before each later position (>= 0)
+    product_inside : whether the products of particles are averaged, not their probabilities of each token
+    """
+
+    n_particles: int
+    burn_in: int
+    n_resampling: int
+    product_inside: bool
+
+
 class DenseSums(NamedTuple):
     """Sums over the counted sweeps, for all topics. Not both of counts and sums have rows.
 

@@ -7,7 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from sktopic._kernels._groups import TokensByDocument
-from sktopic._kernels.documents._reading import clump_bounds
 from sktopic._state._fields import State, array, array_fields, changed, count, number
 
 # Number of documents in the first window of a stream, and largest number of tokens in a window.
@@ -129,8 +128,7 @@ class Window(State):
 
     def with_batch(self, batch, topic):
         """Return the window with the documents of a batch, and the topics of their clumps."""
-        _, size = batch.clumps()
-        word = np.repeat(batch.words[batch.cell_word], np.diff(clump_bounds(batch.cell_count)))
+        word, (_, size) = batch.clump_words(), batch.clumps()
         weight = np.ones(batch.n_documents) if batch.sample_weight is None else batch.sample_weight
         n_tokens, n_documents = self.n_tokens, self.n_documents
         return changed(

@@ -3,6 +3,7 @@
 from sktopic.inspection._effects import estimate_effect, plot_effects
 from sktopic.inspection._explorer import Explorer, explore
 from sktopic.inspection._plots import plot_n_components, plot_scores, plot_topics
+from sktopic.inspection._posterior_check import plot_posterior_predictive_check
 from sktopic.inspection._related import plot_topic_dendrogram, plot_topic_similarity, topic_similarity
 from sktopic.inspection._tables import name_topics, pyldavis_data, top_documents, top_words
 from sktopic.inspection._time import plot_topics_over_time, topics_over_time
@@ -18,6 +19,7 @@ __all__ = [
     "name_topics",
     "plot_effects",
     "plot_n_components",
+    "plot_posterior_predictive_check",
     "plot_scores",
     "plot_topic_dendrogram",
     "plot_topic_similarity",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from sktopic._estimators._plug_in import after_pipeline
+from sktopic._estimators._plug_in import after_pipeline, topic_labels
 from sktopic._runtime._axes import one_axes, width_of
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._optional import import_pandas
@@ -22,7 +22,6 @@ from sktopic.inspection._tables import (
     label_words,
     names_in_table,
     shortened,
-    topic_labels,
 )
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.preprocessing import normalize
 
-from sktopic._estimators._plug_in import column_names, plug_in_topics, word_names
+from sktopic._estimators._plug_in import column_names, plug_in_topics, topic_labels, word_names
 from sktopic._runtime._arrays import largest
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._files import write_file
@@ -38,7 +38,7 @@ from sktopic.inspection._explorer_data import (
     words_in_page,
 )
 from sktopic.inspection._related import topic_similarity
-from sktopic.inspection._tables import infer_documents, topic_labels, typical_documents
+from sktopic.inspection._tables import infer_documents, typical_documents
 from sktopic.inspection._text_marks import text_marker
 from sktopic.inspection._topic_map import topic_map
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from sktopic._estimators._plug_in import last_step
+from sktopic._estimators._plug_in import last_step, topic_labels
 from sktopic._runtime._axes import check_figure, one_axes, panels
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._optional import import_pyplot
 from sktopic._typing import TopicsLike
-from sktopic.inspection._tables import chosen_topics, handles_of_topics, shortened, top_words, topic_labels
+from sktopic.inspection._tables import chosen_topics, handles_of_topics, shortened, top_words
 from sktopic.inspection._topic_page import draw_topics
 
 if TYPE_CHECKING:

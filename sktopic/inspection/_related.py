@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
+from sktopic._estimators._plug_in import topic_labels
 from sktopic._estimators._topic_names import joined
 from sktopic._runtime._axes import one_axes, width_of
 from sktopic._runtime._compat import validate_params
 from sktopic._runtime._optional import import_pyplot
 from sktopic._typing import FloatArray
-from sktopic.inspection._tables import label_of, shortened, top_words, topic_labels
+from sktopic.inspection._tables import label_of, shortened, top_words
 from sktopic.metrics._comparison import COMPARISON, METRICS, word_profiles
 
 if TYPE_CHECKING:

@@ -16,12 +16,13 @@ from sktopic._estimators._plug_in import (
     after_pipeline,
     check_documents,
     column_names,
+    given_topic_names,
     last_step,
     plug_in_topics,
     shown_words,
 )
 from sktopic._estimators._topic_model import TopicModel
-from sktopic._estimators._topic_names import default_label, handles, joined, topic_numbers
+from sktopic._estimators._topic_names import handles, joined, topic_numbers
 from sktopic._runtime._arrays import largest
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._surrogates import shown
@@ -93,20 +94,10 @@ def name_topics(model: object, names: Sequence[str] | Mapping[Any, str]) -> None
     estimator._give_topic_names(names)
 
 
-def topic_labels(model_or_components, n_components):
-    """Return the given names of topics, and "Topic 0" and so on for the others, list of str."""
-    names = _given_names(model_or_components)
-    return [names.get(topic, default_label(topic)) for topic in range(n_components)]
-
-
-def _given_names(model_or_components):
-    return getattr(last_step(model_or_components), "_given_topic_names", dict)()
-
-
 def handles_of_topics(model_or_components, n_components):
     """Return the names by which topics can be chosen (see `handles`)."""
     prefix = type(last_step(model_or_components)).__name__.lower()
-    return handles(_given_names(model_or_components), n_components, prefix)
+    return handles(given_topic_names(model_or_components), n_components, prefix)
 
 
 def names_in_table(table):

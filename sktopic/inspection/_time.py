@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, stdtrit
 
+from sktopic._estimators._plug_in import topic_labels
 from sktopic._runtime._arrays import row_blocks
 from sktopic._runtime._axes import panels
 from sktopic._runtime._compat import Interval, validate_params
@@ -22,7 +23,6 @@ from sktopic.inspection._tables import (
     label_words,
     names_in_table,
     shortened,
-    topic_labels,
 )
 
 if TYPE_CHECKING:

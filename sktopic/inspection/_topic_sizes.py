@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sktopic._estimators._plug_in import column_names, last_step
+from sktopic._estimators._plug_in import column_names, last_step, topic_labels
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._estimators._topic_names import joined
 from sktopic._runtime._axes import one_axes
 from sktopic._runtime._optional import import_pandas, import_pyplot
 from sktopic._typing import FloatArray, IntArray
-from sktopic.inspection._tables import N_LABEL_WORDS, infer_documents, top_words, topic_labels
+from sktopic.inspection._tables import N_LABEL_WORDS, infer_documents, top_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._estimators._plug_in import last_step, plug_in_topics, shown_words
+from sktopic._estimators._plug_in import last_step, plug_in_topics, shown_words, topic_labels
 from sktopic._estimators._topic_names import joined
 from sktopic._runtime._arrays import largest
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._optional import import_pandas
-from sktopic.inspection._tables import infer_documents, topic_labels, typical_documents
+from sktopic.inspection._tables import infer_documents, typical_documents
 from sktopic.metrics._coherence import coherence
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._documents._matrices import canonical_counts
-from sktopic._estimators._plug_in import after_pipeline, shown_words
+from sktopic._estimators._plug_in import after_pipeline, shown_words, topic_labels
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._optional import import_pandas
-from sktopic.inspection._tables import topic_labels
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -9,9 +9,11 @@ from sktopic.metrics._held_out import (
     perplexity,
     relative_score,
 )
+from sktopic.metrics._posterior_check import PosteriorPredictiveCheck, posterior_predictive_check
 from sktopic.metrics._topic_number import arun_2010, cao_juan_2009
 
 __all__ = [
+    "PosteriorPredictiveCheck",
     "arun_2010",
     "cao_juan_2009",
     "coherence",
@@ -20,6 +22,7 @@ __all__ = [
     "match_topics",
     "neg_perplexity_scorer",
     "perplexity",
+    "posterior_predictive_check",
     "relative_score",
     "stability",
     "topic_diversity",

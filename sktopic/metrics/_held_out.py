@@ -8,10 +8,11 @@ from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from sktopic._documents._matrices import document_groups
+from sktopic._documents._matrices import DocumentReader
 from sktopic._estimators._constraints import ANY_SWEEPS, SOME_SWEEPS
 from sktopic._estimators._plug_in import after_pipeline, check_documents, column_names, plug_in_model
 from sktopic._inference._completion import (
@@ -19,11 +20,13 @@ from sktopic._inference._completion import (
     HIDING_KEY,
     PerWord,
     hidden_log_likelihood,
+    hide,
     log_word_shares,
 )
 from sktopic._inference._gibbs import GibbsInference
 from sktopic._inference._pieces import document_pieces
 from sktopic._inference._prediction import FixedTopics, infer_proportions
+from sktopic._kernels._groups import Particles
 from sktopic._kernels.inference._left_to_right import left_to_right as left_to_right_kernel
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._compat import Interval, StrOptions, validate_params
@@ -95,6 +98,11 @@ def document_completion(
     score : float
         Mean nats per hidden word. -inf if a hidden word has probability zero in all topics; NaN, with a
         warning, if no document has words.
+
+    See Also
+    --------
+    left_to_right : With ``hidden_fraction``, the joint probability of the hidden words of a document. This
+        function multiplies the probabilities of single words.
 
     References
     ----------
@@ -228,8 +236,11 @@ def _completions(model_or_components, X, doc_topic_prior, hidden_fraction, n_rep
         "estimator": [StrOptions({"wallach", "unbiased"})],
         "n_particles": [SOME_SWEEPS],
         "n_resampling": [SOME_SWEEPS],
+        "hidden_fraction": [Interval(Real, 0, 1, closed="neither"), None],
+        "burn_in": [ANY_SWEEPS],
         "random_state": ["random_state"],
         "per_document": ["boolean"],
+        "return_standard_error": ["boolean"],
         "n_jobs": [Integral, None],
     }
 )
@@ -242,14 +253,19 @@ def left_to_right(
     estimator: Literal["wallach", "unbiased"] = "wallach",
     n_particles: int = 20,
     n_resampling: int = 1,
+    hidden_fraction: float | None = None,
+    burn_in: int = 50,
     random_state: RandomState = 0,
     per_document: bool = False,
+    return_standard_error: bool = False,
     n_jobs: int | None = None,
-) -> float | FloatArray:
-    """Estimate the log-likelihood per word of whole documents from left to right.
+) -> float | FloatArray | tuple[float, float] | tuple[FloatArray, FloatArray]:
+    """Estimate the log-likelihood per word of documents, or of their hidden words, from left to right.
 
     Each token is predicted from the tokens before it, whose topics are sampled by particles. The order of
     tokens is random and depends only on the document and random_state.
+
+    Read more on the guide page "Evaluate and compare models".
 
     Parameters
     ----------
@@ -272,18 +288,42 @@ def left_to_right(
     n_resampling : int, default=1
         Number of sweeps over the earlier tokens before each position, for 'wallach'. A document of N tokens
         costs n_particles * n_resampling * N**2 / 2 draws.
+    hidden_fraction : float, default=None
+        Share of hidden tokens in a document, in (0, 1). They are those of `document_completion`. The result
+        is the log of their joint probability given the other tokens. If None, all tokens are predicted.
+    burn_in : int, default=50
+        Number of Gibbs sweeps over the observed tokens before the first hidden token. Used if
+        hidden_fraction is not None.
     random_state : int, RandomState instance or None, default=0
         Seed, combined with the content of each document. Pass an int for the same result at each call.
     per_document : bool, default=False
         Whether to return the log-likelihood of each document instead of the mean per word.
+    return_standard_error : bool, default=False
+        Whether to also return standard errors. They need at least two particles.
     n_jobs : int or None, default=None
         Number of threads. It does not affect the result.
 
     Returns
     -------
     score : float or ndarray of shape (n_samples,)
-        Mean nats per word (NaN, with a warning, if no document has words), or nats per document. Higher is
-        better.
+        Mean nats per predicted word (NaN, with a warning, if no document has words), or nats per document.
+        Higher is better.
+    standard_error : float or ndarray of shape (n_samples,)
+        Standard error of the score due to the random numbers of the particles. It does not include the bias
+        of 'wallach', the order of tokens, or the choice of documents. NaN if the score is -inf. Only with
+        ``return_standard_error=True``.
+
+    See Also
+    --------
+    document_completion : Sum of the log-probabilities of single hidden words.
+
+    Notes
+    -----
+    - Hidden words of a document share its unknown proportions. Their joint probability takes this into
+      account. The product of the probabilities of single words does not.
+    - Particles are independent given the order of tokens. Standard errors come from the differences between
+      them (delta method). They are too small in documents of a thousand words or more, and far too small for
+      'unbiased'. The error of a mean takes documents as independent.
 
     References
     ----------
@@ -299,31 +339,57 @@ def left_to_right(
     >>> -2.6 < score < -2.0
     True
     """
+    if return_standard_error and n_particles == 1:
+        raise ValueError("n_particles=1 is invalid: must be at least 2 for standard errors.")
     model_or_components, X = after_pipeline(model_or_components, X)
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
     documents = check_documents(X, topics, column_names(model_or_components))
     unbiased = estimator == "unbiased"
-    settings = n_particles, 0 if unbiased else n_resampling, unbiased
-    if isinstance(random_state, (int, np.integer)):
-        seed = int(random_state)
-    else:
-        seed = int(check_random_state(random_state).randint(2**31 - 1))
-    key = combine_keys(PARTICLE_KEY, seed)
-    found, total = [], PerWord()
+    particles = Particles(n_particles, burn_in, 0 if unbiased else n_resampling, unbiased)
+    key = combine_keys(PARTICLE_KEY, seed_of(random_state))
+    found, total, variance = [], PerWord(), ExactSum()
     with Workers(n_jobs) as workers:
-        for batch in (batch for block in documents.blocks() for _, _, batch in document_groups(block)):
-            gathered = topics.gather_rows(batch.words, prior, workers)
+        for batch, n_given, n_predicted in _observed_then_hidden(documents, hidden_fraction):
+            gathered = topics.gather_rows(batch.words % len(topics.store), prior, workers)
             keys = batch.content_keys(key)
             rows, cumulative, log_norm = gathered.rows, gathered.cumulative, gathered.log_norm
             pieces = [
-                (batch.cells(a, b), rows, cumulative, log_norm, prior, keys[a:b], *settings)
+                (batch.cells(a, b), rows, cumulative, log_norm, prior, keys[a:b], n_given[a:b], particles)
                 for a, b in document_pieces(batch, workers)
             ]
-            log_likelihood = np.concatenate(workers.map(left_to_right_kernel, pieces))
-            if per_document:
-                found.append(log_likelihood)
-            total.add(log_likelihood, batch.lengths)
-    return np.concatenate(found) if per_document else total.value()
+            found.append(np.concatenate(workers.map(left_to_right_kernel, pieces), axis=1))
+            log_likelihood, standard_error = found[-1]
+            total.add(log_likelihood, n_predicted)
+            variance.add(standard_error**2)
+    if per_document:
+        score, error = np.concatenate(found, axis=1)
+    else:
+        score = total.value()
+        n_words = total.n_words()
+        error = math.sqrt(variance.value()) / n_words if n_words > 0 else math.nan
+    return (score, error) if return_standard_error else score
+
+
+def seed_of(random_state):
+    """Return the seed that an int is, or one drawn from a RandomState or from entropy."""
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _observed_then_hidden(documents, hidden_fraction):
+    """Yield batches, how many cells of each document are observed, its first ones, and its hidden tokens.
+
+    Column w of the hidden counts is column n_features + w of the batch. Without a fraction, all are hidden.
+    """
+    for X, _ in documents.groups():
+        n_observed, hidden = np.zeros(X.shape[0], dtype=np.int64), X
+        if hidden_fraction is not None:
+            observed, hidden = hide(X, hidden_fraction)
+            n_observed = np.diff(observed.indptr).astype(np.int64)
+            X = sp.hstack([observed, hidden], format="csr")
+        batch = DocumentReader(X).batch(np.arange(X.shape[0]))
+        yield batch, n_observed, np.asarray(hidden.sum(axis=1, dtype=np.float64)).ravel()
 
 
 def perplexity(model_or_components: object, X: object, y: object = None, **options: Any) -> float:

@@ -3,7 +3,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sktopic._kernels._groups import DocumentCells
+from sktopic._kernels._groups import DocumentCells, Particles
 
 _Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
@@ -14,8 +14,7 @@ def left_to_right(
     log_norm: NDArray[np.float64],  # (n_words,)
     prior: NDArray[np.float64],  # (n_topics,)
     keys: NDArray[np.uint64],  # (n_documents,)
-    n_particles: int,
-    n_resampling: int,
-    product_inside: bool,
-) -> NDArray[np.float64]:
-    """(n_documents,) nats."""
+    n_given: NDArray[np.int64],  # (n_documents,)
+    particles: Particles,
+) -> NDArray[np.float64]:  # (2, n_documents)
+    """Nats, and their standard errors."""
