@@ -48,9 +48,12 @@ VALUES = {
     "rise of the bound in the last pass": lambda row: row["bound"][-1] - row["bound"][-2],
     "20 topics": lambda row: float(row["trace"][-1]["topics"] == 20),
 }
+# What a series is cut at, and the field that has it of each entry.
+LIMITS = {"documents": "documents", "seconds": "clock"}
 # Columns whose value depends on others.
 DERIVED = {
     "best p": lambda of, runs: best_p(runs, of["corpus"], of["batch_size"], of["learning_decay"]),
+    "best p elsewhere": lambda of, runs: best_p(runs, of["other"], of["batch_size"], of["learning_decay"]),
     "own order": lambda of, _: own_order(of["corpus"], of["method"], of["settings"]),
 }
 
@@ -96,8 +99,10 @@ def number(row, of):
         found = [note[rest[0]] for note in found if note["seconds"] <= of.get("seconds", inf)]
     elif rest:
         found = found[rest[0]]
-    elif "documents" in of:
-        found = [each for each, n in zip(found, row["documents"]) if n <= of["documents"]]
+    else:
+        for limit, field in LIMITS.items():
+            if limit in of:
+                found = [each for each, n in zip(found, row.get(field, ())) if n <= of[limit]]
     if isinstance(found, list):
         found = found[-1] if found else None
     minus = of.get("minus", 0)
@@ -134,7 +139,7 @@ def runs_and_numbers(columns, spec):
             found = [(of, numbers) for of, numbers in found if numbers]
             if kind in CHOICES:
                 return CHOICES[kind](found, key=lambda each: mean(each[1]), default=(columns, {}))
-            seeds = sorted(set.intersection(*(set(numbers) for _, numbers in found)))
+            seeds = sorted(set.intersection(*(set(numbers) for _, numbers in found or [(None, ())])))
             return columns, {s: BY_SEED[kind]([numbers[s] for _, numbers in found]) for s in seeds}
     return columns, by_seed(columns)
 
