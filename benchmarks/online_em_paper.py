@@ -101,6 +101,7 @@ SWEEPS = [{"doc_burn_in": n - n // 4, "doc_sweeps": n // 4} for n in (50, 100)]
 STEP_SIZES = product((0.5, 1.0), (0.0, 10.0, 100.0))
 OLDA_STEPS = [{"learning_decay": kappa, "learning_offset": tau} for kappa, tau in STEP_SIZES]
 SWEEPS_OF_LDS = ({"doc_burn_in": 150, "doc_sweeps": 50},)
+SMALL_STEPS = {"learning_offset": 10.0}
 LONG, GIVEN = {"max_doc_update_iter": 200, "passes": 4}, {"doc_topic_prior": "G-OEM"}
 VARIANTS = {
     "mini-batches of 50": Variant(("G-OEM", "V-OEM++", "OLDA", "SPLDA"), ({"batch_size": 50},)),
@@ -115,7 +116,8 @@ VARIANTS = {
     ),
     "no inertia of the prior": Variant(("G-OEM", "V-OEM++", "OLDA", "SVB"), ({"inertia": 1},)),
     "steps of 1/t": Variant(("G-OEM", "G-OEM++", "V-OEM++"), ({"learning_decay": 1.0},)),
-    "a start from documents": Variant(("G-OEM", "V-OEM++", "SPLDA"), ({"start": "documents"},)),
+    "a start from documents": Variant(("G-OEM", "V-OEM++", "SPLDA", "OLDA"), ({"start": "documents"},)),
+    "that and small first steps": Variant(("OLDA",), ({"start": "documents", **SMALL_STEPS},), (8, MOST)),
     "the prior fixed at that of G-OEM": Variant(("G-OEM", "V-OEM++", "OLDA", "SVB", "SPLDA"), (GIVEN,)),
 }
 
