@@ -150,7 +150,6 @@ WITHOUT_RUNS = {
     "cost",
     "curves",
     "engines",
-    "moment_matching_kernel",
     "ope_kernel",
     "platforms",
     "speed",
