@@ -15,8 +15,9 @@ each             column -> values: a case for each combination. A value may be s
 all              column -> values: a comparison for each combination; the claim is about all of them together
 value            the field of a run, or one of VALUES. Of a series it is the last one, or the last after
                  so many `documents` or `seconds`. `minus` is subtracted: a number or another field.
-lowest, highest  column -> values: the set of runs that has the lowest or highest mean, `by` another field if
-                 given. It is chosen for each seed by the other seeds, so no seed judges what it has chosen.
+lowest, highest  column -> values: the set of runs that has the lowest or highest mean; with `by`, of the runs
+                 whose columns are moved to these. It is chosen for each seed by the other seeds, so no seed
+                 judges what it has chosen.
 mean, range      column -> values: by seed, the mean or range of all
 what             the name of a comparison
 timed            only runs count that were measured one at a time, since others slow down a run
@@ -66,6 +67,8 @@ VALUES = {
     "rise of the bound in the last pass": lambda row: row["bound"][-1] - row["bound"][-2],
     "20 topics": lambda row: float(row["trace"][-1]["topics"] == 20),
 }
+# What a series is cut at, and the field that has it of each entry.
+LIMITS = {"documents": "documents", "seconds": "clock"}
 # Columns whose value depends on others.
 DERIVED = {"own order": lambda of: own_order(of["corpus"], of["method"], of["settings"])}
 
@@ -112,8 +115,10 @@ def number(row, of):
         found = [note[rest[0]] for note in found if note["seconds"] <= of.get("seconds", inf)]
     elif rest:
         found = found[rest[0]]
-    elif "documents" in of:
-        found = [each for each, n in zip(found, row["documents"]) if n <= of["documents"]]
+    else:
+        for limit, field in LIMITS.items():
+            if limit in of:
+                found = [each for each, n in zip(found, row.get(field, ())) if n <= of[limit]]
     if isinstance(found, list):
         found = found[-1] if found else None
     minus = of.get("minus", 0)
@@ -157,17 +162,17 @@ def chosen_by_others(choose, found, by):
 
 
 def numbers_of(columns, spec):
-    """Seed -> number of a set of runs."""
+    """Seed -> number of a set of runs; without a seed that one run of a mean or range lacks."""
     columns = columns | resolved(spec, columns)
     for kind in (*CHOICES, *BY_SEED):
         if kind in spec:
             cells = [(of, by_seed(of)) for of in combined(columns, spec[kind])]
+            if kind in BY_SEED:
+                seeds = common_seeds([numbers for _, numbers in cells])
+                return {s: BY_SEED[kind]([numbers[s] for _, numbers in cells]) for s in seeds}
             cells = [(of, numbers) for of, numbers in cells if numbers]
-            found = [numbers for _, numbers in cells]
-            if kind in CHOICES:
-                by = [by_seed({**of, "value": spec.get("by", of["value"])}) for of, _ in cells]
-                return chosen_by_others(CHOICES[kind], found, by)
-            return {s: BY_SEED[kind]([numbers[s] for numbers in found]) for s in common_seeds(found)}
+            by = [by_seed(of | of.get("by", {})) for of, _ in cells]
+            return chosen_by_others(CHOICES[kind], [numbers for _, numbers in cells], by)
     return by_seed(columns)
 
 

@@ -19,6 +19,7 @@ CORPUS_NAMES = {
     "enron_inbox": "Enron",
     "arxiv_0": "arXiv",
     "arxiv": "arXiv",
+    "arxiv_all": "arXiv, all",
     "synthetic": "synthetic",
 }
 

@@ -98,11 +98,11 @@ def traced(trace, test, noting=note, chain=None):
         yield
 
 
-def trace_of(model, counts, test, seconds, noting=note, by_sweeps=False, **rhythm):
-    """The trace of a fit that is stopped after some seconds."""
+def trace_of(model, counts, test, seconds, noting=note, by_sweeps=False, fit=None, **rhythm):
+    """The trace of a fit that is stopped after some seconds; fit: a function in place of its own."""
     trace = Trace(seconds, **rhythm)
     with traced(trace, test, noting, model if by_sweeps else None):
-        model.fit(counts)
+        (fit or model.fit)(counts)
     noting(trace, model, test)
     return trace.rows
 
@@ -152,34 +152,61 @@ def tomotopy_score(model, n_features, test):
     return completion(components, test, model.alpha * shares / shares.sum())
 
 
-def gensim_trace(train, test, seconds, seed=SEED, start=150, **rhythm):
-    """Its HdpModel with its defaults, PEER_CHUNKS at most."""
+class FirstChunk(list):
+    """The first documents of a corpus of some length, which the start of gensim's topics depends on."""
+
+    def __len__(self):
+        return self.n_documents
+
+
+def gensim_chunk(counts):
     from gensim.matutils import Sparse2Corpus
+
+    return list(Sparse2Corpus(counts, documents_columns=False))
+
+
+def gensim_model(parts, n_documents, **settings):
+    """Its HdpModel after some batches of a corpus."""
     from gensim.models import HdpModel
 
-    names = {i: str(i) for i in range(train.shape[1])}
-    parts = (train[first : first + 256] for first in range(0, train.shape[0], 256))
-    chunks = [list(Sparse2Corpus(part, documents_columns=False)) for part in parts]
-    trace = Trace(seconds or np.inf, **rhythm)
-    model = HdpModel(chunks[0], names, T=start, random_state=seed)
-    model.m_D = train.shape[0]  # it is the length of the corpus that the model was made with
-    try:
+    first, names = FirstChunk(gensim_chunk(parts[0])), {i: str(i) for i in range(parts[0].shape[1])}
+    first.n_documents = n_documents
+    model = HdpModel(first, names, max_chunks=1, **settings)
+    for part in parts[1:]:
+        model.update_chunk(gensim_chunk(part))
+    return model
+
+
+def gensim_trace(train, test, seconds, seed=SEED, start=150, settings=None, **rhythm):
+    """Its HdpModel with its defaults but for some settings, PEER_CHUNKS at most."""
+    settings, trace = settings or {}, Trace(seconds or np.inf, **rhythm)
+    size = settings.get("chunksize", 256)
+    parts = [train[first : first + size] for first in range(0, train.shape[0], size)]
+    chunks = [gensim_chunk(part) for part in parts]
+    model = gensim_model(parts[:1], train.shape[0], T=start, random_state=seed, **settings)
+
+    def noted(chunk):
+        seen = chunk // len(chunks) * train.shape[0] + min(chunk % len(chunks) * size, train.shape[0])
+        trace.note(lambda: gensim_best(model, test)[0], topics=start, chunks=chunk, documents=seen)
+
+    with suppress(Stop):
         for i in range(1, PEER_CHUNKS):
             model.update_chunk(chunks[i % len(chunks)])
             if trace.due():
-                trace.note(lambda: gensim_score(model, test), topics=start, chunks=i + 1)
+                noted(i + 1)
             trace.check()
-    except Stop:
-        pass
-    trace.note(lambda: gensim_score(model, test), topics=start, chunks=i + 1)
+    noted(i + 1)
     return trace.rows
 
 
-def gensim_score(model, test):
+def gensim_best(model, test):
+    """Score, topics and prior; of its learned prior and 1 / topics, the one that scores better."""
     model.update_expectations()
     topics = model.get_topics()
     learned = np.maximum(model.hdp_to_lda()[0], 1e-10)  # of topics that are not in use it underflows
-    return max(completion(topics, test, prior) for prior in (learned, 1 / len(topics)))
+    priors = learned, np.full(len(topics), 1 / len(topics))
+    scores = [completion(topics, test, prior) for prior in priors]
+    return max(scores), topics, priors[int(np.argmax(scores))]
 
 
 PEER_TRACES = {"tomotopy": tomotopy_trace, "gensim": gensim_trace}

@@ -3,29 +3,35 @@
     python benchmarks/online_em_paper.py [--figures topics stream ...]
 
 topics    figures 1 and 14: held-out log-perplexity against the number of topics
-stream    figures 4 and 15: the same against documents seen, at the largest number of topics
+stream    figures 4 and 15: the same against documents seen and time, at the largest number of topics
+long      the same on all 490,000 abstracts of arXiv as one stream
 boosting  figures 6 and 7: one global step a batch, or one after every local iteration (++)
 steps     figures 8 and 9: exponents of the step size, with and without averaging of the topics
 bound     figure 12: the evidence lower bound of the variational Bayesian methods
 hdp       figures 5 and 16: G-OEM and VarGibbs for LDA and for the HDP, against documents seen
 prior     figure 13: ways to learn the prior of the topic proportions
-equal     VarGibbs with the topic prior of G-OEM, beside both, at the largest number of topics
 time      table 3: processor time of training
-more      figure 1 beyond 128 topics; and runs with 10 and 20 on synthetic data, for the claims alone
+more      figure 1 beyond 128 topics; and with 10 and 20 on synthetic data, for the claims alone
 variants  one setting moved, with what that changes (see VARIANTS): figures 2, 10, 12 top, table 5 and others
 words     table 4: words of topics, and their NPMI
 
 The settings are the paper's: mini-batches of 100 documents, one pass, 20 local passes for each document, step
-size t^-1/2 where it is free, medians over random splits with the third and seventh decile. Departures: LDS
-has 20 local passes (the paper's 200 are a variant) and its default step sizes; a learned prior's starting
-value counts like ten batches; VarGibbs and LDS have the fixed prior that the paper gives SGS; figures 10 and
-11 move learning_offset with the exponent. HDPs start from two topics with concentrations 1 and 10.
-Log-perplexity is minus the left-to-right log-likelihood of held-out documents in nats per word.
+size t^-1/2 where it is free, medians over random splits with the third and seventh decile. G-OEM draws topics
+of tokens from their words (algorithm 2), then makes 20 sweeps. With averaging, topics and prior are means of
+all updates. HDPs start from two topics with concentrations 1 and 10, and batches add any number of topics.
+Boosted Gibbs sampling makes a global step by each sweep, or by the mean of those so far (a variant).
+
+Departures: LDS has 20 local passes (the paper's 200 are a variant) and its default step sizes; a learned
+prior's starting value counts like ten batches (a variant: one), and E[log theta] is averaged over the last
+quarter of sweeps, as topics are; VarGibbs and LDS have the fixed prior that the paper gives SGS; figures 10
+and 11 move learning_offset with the exponent. Log-perplexity is minus the left-to-right log-likelihood of
+held-out documents in nats per word.
 """
 
 import time
 from itertools import product
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,8 +40,9 @@ from _pictures import finish, line, panels, save, styles
 from _study import DECILES, Study, interval, new_parser, shown, spread
 
 from sktopic import hdp, lda
-from sktopic._topics._prior import default_topic_word_prior
+from sktopic._topics._prior import PRIOR_INERTIA, default_topic_word_prior
 from sktopic.datasets import make_lda_documents
+from sktopic.lda import _minibatch_method
 from sktopic.metrics import coherence, left_to_right, topic_diversity
 from sktopic.seeding import document_components
 
@@ -54,6 +61,9 @@ CORPORA = {
     "nips_uci": (50, 10_000, 2),
     "arxiv_0": (500, 1000, 10),
 }
+# All files of arXiv as one stream, and methods that are compared there.
+WHOLE, ON_WHOLE = "arxiv_all", ("G-OEM", "V-OEM++", "SPLDA", "OLDA")
+SIZES = {**CORPORA, WHOLE: CORPORA["arxiv_0"]}
 
 # What the paper's methods have in common, and what each is here.
 LOOP = {"batch_size": BATCH, "max_iter": 1}
@@ -78,7 +88,7 @@ N_WORDS, N_SHOWN = 15, 8
 
 
 class Variant(NamedTuple):
-    """Settings that are moved; besides parameters of the estimator there are passes, start and words."""
+    """Settings that are moved; besides parameters of the estimator those that `parts_of` takes out."""
 
     methods: tuple
     settings: tuple
@@ -91,6 +101,7 @@ SWEEPS = [{"doc_burn_in": n - n // 4, "doc_sweeps": n // 4} for n in (50, 100)]
 STEP_SIZES = product((0.5, 1.0), (0.0, 10.0, 100.0))
 OLDA_STEPS = [{"learning_decay": kappa, "learning_offset": tau} for kappa, tau in STEP_SIZES]
 SWEEPS_OF_LDS = ({"doc_burn_in": 150, "doc_sweeps": 50},)
+SMALL_STEPS = {"learning_offset": 10.0}
 LONG, GIVEN = {"max_doc_update_iter": 200, "passes": 4}, {"doc_topic_prior": "G-OEM"}
 VARIANTS = {
     "mini-batches of 50": Variant(("G-OEM", "V-OEM++", "OLDA", "SPLDA"), ({"batch_size": 50},)),
@@ -99,15 +110,20 @@ VARIANTS = {
     "200 local passes of LDS (section 6)": Variant(("LDS",), SWEEPS_OF_LDS, (8, 128), ("kos",)),
     "step sizes of OLDA (figure 10)": Variant(("OLDA",), OLDA_STEPS[1:]),
     "200 local passes, four passes (table 5, figure 12)": Variant(("OLDA", "SVB"), (LONG,), topics=(8, 32)),
-    "the mean of sweeps": Variant(("G-OEM++",), ({"boost": "mean"},)),
+    "the mean of sweeps": Variant(("G-OEM++",), ({"boost": "mean"},), corpora=tuple(CORPORA)),
+    "the topic prior of G-OEM": Variant(
+        ("VarGibbs",), ({"topic_word_prior": default_topic_word_prior(MOST)},)
+    ),
+    "no inertia of the prior": Variant(("G-OEM", "V-OEM++", "OLDA", "SVB"), ({"inertia": 1},)),
     "steps of 1/t": Variant(("G-OEM", "G-OEM++", "V-OEM++"), ({"learning_decay": 1.0},)),
-    "a start from documents": Variant(("G-OEM", "V-OEM++", "SPLDA"), ({"start": "documents"},)),
+    "a start from documents": Variant(("G-OEM", "V-OEM++", "SPLDA", "OLDA"), ({"start": "documents"},)),
+    "that and small first steps": Variant(("OLDA",), ({"start": "documents", **SMALL_STEPS},), (8, MOST)),
     "the prior fixed at that of G-OEM": Variant(("G-OEM", "V-OEM++", "OLDA", "SVB", "SPLDA"), (GIVEN,)),
 }
 
 
 HIERARCHICAL = {"G-OEM HDP": hdp.OnlineEMHDP, "VarGibbs HDP": hdp.TruncationFreeHDP}
-BIRTHS = {"G-OEM HDP": {"max_births": 1, "min_birth_tokens": 0.0}, "VarGibbs HDP": {}}
+BIRTHS = {"G-OEM HDP": {"min_birth_tokens": 0.0}, "VarGibbs HDP": {}}
 CONCENTRATIONS = {"topic_concentration": 1.0, "doc_concentration": 10.0}
 
 
@@ -128,7 +144,10 @@ def new_model(method, n_components, seed, prior, options):
             "SGS": (lda.StreamingGibbsLDA, {"doc_burn_in": PASSES - 1, **fixed}),
             "LDS": (lda.LangevinLDA, {**GIBBS, **fixed}),
         }[method]
-    return kind(**{"n_components": n_components, "random_state": seed, **LOOP, **settings, **options})
+    settings = {"n_components": n_components, "random_state": seed, **LOOP, **settings, **options}
+    if method == "G-OEM":  # draws from words take the place of its first sweep
+        settings["doc_burn_in"] += 1
+    return kind(**settings)
 
 
 def synthetic(n_documents, seed):
@@ -144,11 +163,12 @@ def synthetic(n_documents, seed):
 
 def split(corpus, seed):
     """Training and test counts: another random split for every seed."""
-    n_test, longest, _ = CORPORA[corpus]
+    n_test, longest, _ = SIZES[corpus]
     if corpus == "synthetic":
         counts = synthetic(20_500, seed)
     else:
-        counts = sp.vstack(load(corpus)[:2], format="csr")
+        files = [f"arxiv_{i}" for i in range(5)] if corpus == WHOLE else [corpus]
+        counts = sp.vstack([part for file in files for part in load(file)[:2]], format="csr")
     order = np.random.RandomState(seed).permutation(counts.shape[0])
     lengths = np.asarray(counts.sum(axis=1)).ravel()[order]
     held_out = np.zeros(len(order), dtype=bool)
@@ -165,25 +185,31 @@ def checkpoints(n_documents):
 def measure(corpus, seed, method, n_components, options, stream, prior):
     """The row of a run."""
     train, test = split(corpus, seed)
-    n, particles = train.shape[0], CORPORA[corpus][2]
-    n_passes, n_words, settings = parts_of(options, train, n_components, seed, prior)
+    n, particles = train.shape[0], SIZES[corpus][2]
+    n_passes, n_words, inertia, settings = parts_of(options, train, n_components, seed, prior)
     model = new_model(method, n_components, seed, prior, settings)
     model.set_params(**({"total_samples": n} if "total_samples" in model.get_params() else {}))
     marks = checkpoints(n) if stream else [n * (i + 1) for i in range(n_passes)]
-    seconds, curve, bounds, seen = 0.0, [], [], 0
+    seconds, clock, curve, bounds, seen, priors = 0.0, [], [], [], 0, []
     for mark in marks:
         start, earlier = time.process_time(), seen // n * n  # documents of passes before
-        for first in range(seen, mark, model.batch_size):
-            model.partial_fit(train[first - earlier : min(first + model.batch_size, mark) - earlier])
+        with mock.patch.object(_minibatch_method, "PRIOR_INERTIA", inertia):
+            for first in range(seen, mark, model.batch_size):
+                model.partial_fit(train[first - earlier : min(first + model.batch_size, mark) - earlier])
+                if options.get("average"):
+                    priors.append(model.doc_topic_prior_)
         seconds += time.process_time() - start
+        clock.append(round(seconds, 2))
         seen = mark
-        curve.append(-left_to_right(model, test, n_particles=particles))
+        prior = np.mean(priors, axis=0) if priors else None
+        curve.append(-left_to_right(model, test, doc_topic_prior=prior, n_particles=particles))
         if hasattr(model, "elbo"):
             bounds.append(bound_per_word(model, test, n))
     return {
         "documents": marks,
         "log_perplexity": [round(value, 4) for value in curve],
         **({"bound": [round(value, 4) for value in bounds]} if bounds else {}),
+        **({"clock": clock} if stream else {}),
         "seconds": round(seconds, 2),
         "prior": round(float(model.doc_topic_prior_.mean()), 5),
         "topics": int(model.n_components_),
@@ -192,14 +218,15 @@ def measure(corpus, seed, method, n_components, options, stream, prior):
 
 
 def parts_of(options, train, n_components, seed, prior):
-    """Passes, first words that are noted, and parameters of the estimator."""
+    """Passes, first words that are noted, batches that a prior's start counts like, and parameters."""
     settings = dict(options)
     n_passes, n_words = settings.pop("passes", 1), settings.pop("words", 0)
+    inertia = settings.pop("inertia", PRIOR_INERTIA)
     if settings.pop("start", None) == "documents":
         settings["components_init"] = document_components(train, n_components, random_state=seed)
     if settings.get("doc_topic_prior") == "G-OEM":
         settings["doc_topic_prior"] = prior
-    return n_passes, n_words, settings
+    return n_passes, n_words, inertia, settings
 
 
 def words_of(model, corpus, train, n_words, seed):
@@ -228,14 +255,12 @@ HDP_CURVES = {
     **{f"{method} from 2": (method, 2) for method in HIERARCHICAL},
     f"VarGibbs HDP from {MOST}": ("VarGibbs HDP", MOST),
 }
-# VarGibbs with the topic prior that G-OEM has, which is 10 times smaller than its own.
-EQUAL = {"topic_word_prior": default_topic_word_prior(MOST)}
 PRIOR_RULES = {
     "fixed at the truth": {"doc_topic_prior": 0.1},
     "fixed point": {},
     "Gamma prior": {"prior_update": "gamma"},
 }
-TRUE = product(("synthetic",), (10, 20), FEW_SEEDS, ("SPLDA", "OLDA", "VarGibbs", "SGS"))
+TRUE = product(("synthetic",), (10, 20), FEW_SEEDS, METHODS)
 
 
 def cells_of(variant):
@@ -245,6 +270,7 @@ def cells_of(variant):
 
 STUDIES = {
     "topics": [(c, s, m, k, {}, k == MOST) for c, k, s, m in product(CORPORA, TOPICS, SEEDS, METHODS)],
+    "long": [(WHOLE, s, m, MOST, {}, True) for s, m in product(FEW_SEEDS, ON_WHOLE)],
     "boosting": [
         (c, s, m, k, {}, False) for c, k, s, m in product(CORPORA, TOPICS, SEEDS, ("G-OEM++", "V-OEM"))
     ],
@@ -258,7 +284,6 @@ STUDIES = {
         ("synthetic", s, m, 10, {**rule, "learning_decay": decay}, False)
         for s, m, rule, decay in product(SEEDS, ONLINE_EM, PRIOR_RULES.values(), (0.5, 1.0))
     ],
-    "equal": [(c, s, "VarGibbs", MOST, EQUAL, True) for c, s in product(CORPORA, SEEDS)],
     "variants": [
         (c, s, m, k, settings, False)
         for s, variant in product(FEW_SEEDS, VARIANTS.values())
@@ -288,10 +313,10 @@ def run_all(study, runs):
     given = [run for run in runs if has_given_prior(run)]
     others = [run for run in runs if not has_given_prior(run)]
     others += [tells_prior(run) for run in given if run not in study.cache]
-    for seed in SEEDS:
-        study.measure(measure, [run for run in others if run[1] == seed], lambda run: (None,))
-        prior_of = lambda run: (study.cache.get(*tells_prior(run))["prior"],)  # noqa: E731
-        study.measure(measure, [run for run in given if run[1] == seed], prior_of)
+    no_prior, prior_of = (lambda _: (None,)), (lambda run: (study.cache.get(*tells_prior(run))["prior"],))
+    for seed, (some, prior), stream in product(SEEDS, ((others, no_prior), (given, prior_of)), (True, False)):
+        todo = [run for run in some if run[1] == seed and run[5] == stream]
+        study.measure(measure, todo, prior, needs=("clock",) if stream else ())
 
 
 # Tables and pictures, from what the cache has.
@@ -347,18 +372,32 @@ def draw_against_topics(study, methods, name):
     study.write(name, ["corpus", "method", "topics", LOSS, *DECILES, "splits"], rows)
 
 
+# Table -> field of a run, column and label of what log-perplexity is shown against.
+STREAMS = {
+    "stream": ("documents", "documents", "documents seen"),
+    "clock": ("clock", "seconds", "seconds of training"),
+}
+
+
 def draw_stream(study):
-    figure, axes = panels(list(CORPORA))
-    rows = []
-    for corpus, method in product(CORPORA, METHODS):
-        found = runs_of(study.cache, corpus, method, MOST, stream=True)
+    for name, (field, column, xlabel) in STREAMS.items():
+        rows, found = [], {}
+        for corpus, method in product(SIZES, METHODS):
+            runs = runs_of(study.cache, corpus, method, MOST, stream=True)
+            found[corpus, method] = [row for row in runs if field in row]
+        found = {cell: runs for cell, runs in found.items() if runs}
+        figure, axes = panels(list(dict.fromkeys(corpus for corpus, _ in found)) or [""])
+        for (corpus, method), runs in found.items():
+            x, curves = (
+                np.median([row[field] for row in runs], axis=0),
+                [row["log_perplexity"] for row in runs],
+            )
+            line(axes[corpus], x, list(np.transpose(curves)), method, STYLES[method])
+            rows.extend([corpus, method, f"{n:g}", f"{v:.4f}"] for n, v in zip(x, np.median(curves, axis=0)))
+        label(axes, xlabel, xscale="log")
+        study.write(name, ["corpus", "method", column, LOSS], rows)
         if found:
-            seen, curves = found[0]["documents"], np.array([row["log_perplexity"] for row in found])
-            line(axes[corpus], seen, list(curves.T), method, STYLES[method])
-            rows.extend([corpus, method, n, f"{np.median(v):.4f}"] for n, v in zip(seen, curves.T))
-    label(axes, "documents seen", xscale="log")
-    finish(figure, study.path("_stream.svg"))
-    study.write("stream", ["corpus", "method", "documents", LOSS], rows)
+            finish(figure, study.path(f"_{name}.svg"))
 
 
 def draw_hdp(study):
@@ -420,16 +459,6 @@ def write_prior(study):
         if runs:
             rows.append([method, decay, rule, *shown(spread(last(runs))), len(runs)])
     study.write("prior", ["method", "learning_decay", "prior", LOSS, *DECILES, "splits"], rows)
-
-
-def write_equal(study):
-    rows, equal = [], ("VarGibbs", EQUAL)
-    for corpus, (method, options) in product(CORPORA, (("G-OEM", {}), ("OLDA", {}), ("VarGibbs", {}), equal)):
-        found = runs_of(study.cache, corpus, method, MOST, options, stream=True)
-        if found:
-            name = f"{method}, topic prior of G-OEM" if options else method
-            rows.append([corpus, name, MOST, *shown(spread(last(found))), len(found)])
-    study.write("equal", ["corpus", "method", "topics", LOSS, *DECILES, "splits"], rows)
 
 
 def write_variants(study):
@@ -509,7 +538,7 @@ def write_tables(study):
     """Everything that the runs in the cache allow."""
     draw_against_topics(study, METHODS, "topics")
     draw_against_topics(study, tuple(ONLINE_EM), "boosting")
-    for write in (draw_stream, draw_hdp, draw_bound, draw_steps, write_prior, write_equal, write_variants):
+    for write in (draw_stream, draw_hdp, draw_bound, draw_steps, write_prior, write_variants):
         write(study)
     for write in (write_common, write_passes, write_words, draw_time):
         write(study)

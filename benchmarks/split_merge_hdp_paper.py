@@ -7,17 +7,15 @@ nips    figure 2 (b, e, h): 1392 papers, the same seconds for each method
 long    the same with moves, until 1.5 million documents have been seen, as in the paper
 arxiv   figure 2 (c, f, i): 490 000 abstracts as a stream, in the place of the New York Times, as nips
 bound   the bound and the held-out score, with moves and without, ten passes
-moves   what share of a pass over the papers split and merge moves take
-steps   the document step against vectorized NumPy
-weights the maximization over weights of topics, by a fixed point and by L-BFGS
 
 oHDP-SM is DirectAssignmentHDP with its defaults, on the papers with OUR_PASSES; "oHDP-SM, paper" makes the
 choices of the paper (PAPER). oHDP has no moves, bHDP is that with learning_method='batch', oHDP-CRF is
-OnlineVariationalHDP, and CGS is CollapsedGibbsHDP without moves. Concentrations are learned where the model
-can, and but for oHDP-SM also topic_word_prior. learning_decay is 0.5 and learning_offset 1. Batches have 200
-documents, 2000 in the stream (the paper's: 10 000). Methods for batches see the first of five parts of arXiv
-only. Batch inference ends when its bound has risen by less than BOUND_RISE while the time grew by two fifths.
-A run of nips or arxiv ends after SECONDS of processor time if not before.
+OnlineVariationalHDP ("gensim": its HdpModel, a port of the authors' program), and CGS is CollapsedGibbsHDP
+without moves. Concentrations are learned where the model can, and but for oHDP-SM also topic_word_prior.
+learning_decay is 0.5 and learning_offset 1. Batches have 200 documents, 2000 in the stream (the paper's:
+10 000). Methods for batches see the first of five parts of arXiv only. Batch inference ends when its bound
+has risen by less than BOUND_RISE while the time grew by two fifths. A run of nips or arxiv ends after SECONDS
+of processor time if not before.
 
 Scores are document completion of at most 500 test documents. Times are processor time of training in one
 thread, without scoring. Intervals are of 95 percent over seeds (Student's t).
@@ -28,23 +26,13 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-import scipy.sparse as sp
 from _corpora import N_TEST, load
 from _pictures import finish, note_seeds, panels, styles
-from _study import Study, grouped, interval, new_parser, seconds_of, shown, timed_in
-from _traces import SEED, Trace, completion, trace_of, trace_of_sweeps, traced
-from scipy.optimize import minimize
-from scipy.special import digamma, expit, gammaln, logit
+from _study import Study, grouped, interval, new_parser, shown
+from _traces import SEED, Trace, completion, gensim_trace, trace_of, trace_of_sweeps, traced
 
 from sktopic import hdp
-from sktopic._documents._matrices import DocumentReader, canonical_counts
-from sktopic._inference._variational import VariationalStep
-from sktopic._runtime._parallel import Workers
 from sktopic.datasets import make_bars
-from sktopic.hdp import _direct_assignment_method
-from sktopic.hdp._batch_moves import BatchMoves
-from sktopic.hdp._final_moves import FinalMoves
-from sktopic.hdp._shared_parameters import fit_weights
 
 BARS_STARTS = (2, 5, 10, 20, 40, 50, 80, 100)
 # 400 updates of the paper's moves, as in figure 2.
@@ -78,17 +66,18 @@ METHODS = {
     "oHDP-CRF": (hdp.OnlineVariationalHDP, {}),
     "HybridHDP": (hdp.HybridHDP, {}),
     "CGS": (hdp.CollapsedGibbsHDP, {"split_merge": False, "evaluate_every": 0}),
+    "oHDP-CRF, gensim": (gensim_trace, {"chunksize": 200, "kappa": 0.5, "tau": 2.0, "K": 20}),
 }
 # Those of figure 2, and ours.
 SM = "oHDP-SM, paper"
 NIPS_RUNS = ((SM, 100), ("oHDP", 300), ("oHDP", 1000), (SM, 300), ("bHDP", 300))
 NIPS_RUNS += (("CGS", 300), ("oHDP-SM", 100), ("oHDP-CRF", 300), ("HybridHDP", 300), ("bHDP", 1000))
+NIPS_RUNS += (("oHDP-CRF, gensim", 300),)
 ARXIV_RUNS = ((SM, 200), ("oHDP", 300), ("oHDP", 500), ("oHDP-SM", 200), ("oHDP-CRF", 300))
 ARXIV_RUNS += (("HybridHDP", 300), ("bHDP", 300), ("CGS", 300))
 RUNS_ON_TEXT = {"nips": NIPS_RUNS, "long": ((SM, 100),), "arxiv": ARXIV_RUNS}
 BATCH_METHODS = ("bHDP", "CGS")
 PARAMETERS = ("topic_concentration", "doc_concentration", "topic_word_prior")
-STEP_ITERATIONS = 20
 
 
 def documents_of(corpus):
@@ -134,6 +123,8 @@ def measure_bars(method, n_components, seed):
 def whole_trace(method, n_components, seed, train, test, seconds):
     """The trace of a run whose corpus is in memory."""
     kind, settings = METHODS[method]
+    if kind is gensim_trace:
+        return gensim_trace(train, test, seconds, seed, n_components, settings, **SELDOM)
     passes = max(-(-NIPS_DOCUMENTS // train.shape[0]), LEAST_PASSES)
     passes = OUR_PASSES if method == "oHDP-SM" else passes
     model = kind(n_components, **settings, max_iter=passes, random_state=seed)
@@ -174,142 +165,12 @@ def measure_bound(corpus, eta, moves, n_components):
     return {"bound": bound, "score": completion(model, test), "topics": int(model.n_components_)}
 
 
-def measure_moves(n_components, max_iter):
-    """Processor time of training with two threads, and the share of it that moves take."""
-    train, _ = documents_of("nips1740")
-    model = hdp.DirectAssignmentHDP(n_components, max_iter=max_iter, n_jobs=2, random_state=SEED)
-    with timed_in(MOVING) as spent:
-        seconds, _ = seconds_of(model.fit, train)
-    share = round(sum(map(sum, spent.values())) / seconds, 3)
-    counted = {"passes": int(model.n_iter_), "topics": int(model.n_components_)}
-    return {"processor": round(seconds, 2), "share": share, **counted}
-
-
-# What moves topics and their weights; none of it calls another.
-MOVING = {
-    **{name: (BatchMoves, name) for name in ("merge", "propose_splits", "split")},
-    **{name: (FinalMoves, name) for name in ("add", "make")},
-    "fit_weights": (_direct_assignment_method, "fit_weights"),
-}
-
-
-def measure_steps(corpus, n_components):
-    """Seconds of the document step and of NumPy's for the same iterations, medians of batches."""
-    train, _ = documents_of(corpus)
-    model = hdp.DirectAssignmentHDP(n_components, split_merge=False, max_iter=1, random_state=SEED)
-    model.fit(train[:2000])
-    state, inference, times = model._state, model._method().inference, []
-    prior, topics = state.prior, inference.topics(state, state.words)
-    reader = DocumentReader(canonical_counts(train.astype(float)))
-    step = VariationalStep(STEP_ITERATIONS, 0.0, state.rest)
-    with Workers(1) as workers:
-        for first in range(0, min(1000, train.shape[0]), 200):
-            batch = reader.batch(np.arange(first, min(first + 200, train.shape[0])))
-            gathered = topics.gather(batch.words, prior, workers)
-            times.append(compare_steps(step, batch, gathered, prior, workers))
-    ours, dense, sparse = np.median(times, axis=0)
-    return {"ours": ours, "dense": dense, "sparse": sparse}
-
-
-def compare_steps(step, batch, topics, prior, workers):
-    """Seconds of our document step and of two in NumPy, which have to come to the same."""
-    dense = np.zeros((batch.n_documents, batch.n_words), dtype=np.float32)
-    dense[batch.cell_document(), batch.cell_word] = batch.cell_count
-    given = dense, topics.rows, prior, batch.lengths
-    seconds, gamma = zip(
-        seconds_of(lambda: step(batch, topics, prior, None, workers).gamma),
-        seconds_of(lambda: numpy_step(*given, dense_sums)),
-        seconds_of(lambda: numpy_step(*given, sparse_sums(batch))),
-    )
-    for other in gamma[1:]:
-        np.testing.assert_allclose(other, gamma[0], rtol=0.02, atol=0.02 * batch.lengths.max())
-    return seconds
-
-
-def measure_weights(corpus, n_components):
-    """Seconds, and bound per document that is reached, of two ways to maximize over the weights of topics."""
-    train, _ = documents_of(corpus)
-    model = hdp.DirectAssignmentHDP(n_components, split_merge=False, max_iter=1, random_state=SEED)
-    model.fit(train[:2000])
-    reader = DocumentReader(canonical_counts(train.astype(float)))
-    batch = reader.batch(np.arange(200))
-    with Workers(1) as workers:
-        counts = model._method().inference(batch, model._state, workers)
-    tokens = np.maximum(counts.gamma - counts.prior, 0.0)
-    start = np.full(n_components, 0.9 / n_components)
-    given = model.doc_concentration_, model.topic_concentration_, train.shape[0] / 200
-    row = {}
-    for name, function in (("fixed point", fit_weights), ("L-BFGS", fit_weights_by_gradient)):
-        seconds, weights = seconds_of(lambda function=function: function(tokens, start, *given))
-        row[name] = [seconds, -weights_objective(weights, tokens, *given) / train.shape[0]]
-    return row
-
-
-def weights_objective(weights, tokens, alpha, gamma, scale):
-    """Minus what the bound has of the weights."""
-    prior = alpha * weights
-    gains = scale * (gammaln(prior + tokens) - gammaln(prior)).sum()
-    return -gains - (gamma - 1.0) * np.log(max(1.0 - weights.sum(), 1e-300))
-
-
-def fit_weights_by_gradient(tokens, weights, alpha, gamma, scale):
-    """The maximum over logits of the sticks, with the analytic gradient."""
-
-    def weights_of(logits):
-        v = expit(logits)
-        return v, v * np.concatenate([[1.0], np.cumprod(1.0 - v)[:-1]])
-
-    def objective(logits):
-        v, weights = weights_of(logits)
-        prior = alpha * weights
-        g = scale * alpha * (digamma(prior + tokens) - digamma(prior)).sum(axis=0)
-        after = (weights * g)[::-1].cumsum()[::-1] - weights * g
-        slope = (1.0 - v) * weights * g - v * after - (gamma - 1.0) * v
-        gains = scale * (gammaln(prior + tokens) - gammaln(prior)).sum()
-        value = gains + (gamma - 1.0) * np.log1p(-v).sum()
-        return -value / (scale * len(tokens)), -slope / (scale * len(tokens))
-
-    left = 1.0 - np.concatenate([[0.0], np.cumsum(weights)[:-1]])
-    bounds = [(-25.0, 25.0)] * len(weights)
-    found = minimize(objective, logit(weights / left), jac=True, method="L-BFGS-B", bounds=bounds)
-    return weights_of(found.x)[1]
-
-
-def numpy_step(dense, rows, prior, lengths, sums):
-    """Mean-field inference of a batch by vectorized NumPy, single precision as ours."""
-    gamma = prior + lengths[:, None] / len(prior)
-    for _ in range(STEP_ITERATIONS):
-        log_theta = digamma(gamma)
-        theta = np.exp(log_theta - log_theta.max(axis=1, keepdims=True)).astype(np.float32)
-        gamma = prior + theta * sums(dense, theta, rows)
-    return gamma
-
-
-def dense_sums(dense, theta, rows):
-    return (dense / np.maximum(theta @ rows.T, 1e-30)) @ rows
-
-
-def sparse_sums(batch):
-    """The same over the words that documents have."""
-    document, word = batch.cell_document(), batch.cell_word
-
-    def sums(dense, theta, rows):
-        norm = np.einsum("ck,ck->c", theta[document], rows[word])
-        share = (batch.cell_count / np.maximum(norm, 1e-30)).astype(np.float32)
-        return sp.csr_matrix((share, word, batch.indptr), shape=dense.shape) @ rows
-
-    return sums
-
-
 PARTS = {
     "bars": measure_bars,
     "nips": measure_nips,
     "long": partial(measure_nips, seconds=np.inf),
     "arxiv": measure_arxiv,
     "bound": measure_bound,
-    "moves": measure_moves,
-    "steps": measure_steps,
-    "weights": measure_weights,
 }
 
 
@@ -318,8 +179,6 @@ def runs_of(part):
     cells = {
         "bars": (cell for of, n in BARS_RUNS.items() for cell in product([of], n, BARS_SEEDS)),
         "bound": ((c, eta, *run) for c, eta, run in product(("kos", "nips1740"), (0.1, 0.02), BOUND_RUNS)),
-        "moves": product([300], (1, 5)),
-        **{part: product(("arxiv_0", "nips1740"), (100, 300)) for part in ("steps", "weights")},
         **{name: ((*run, seed) for seed, run in product(SEEDS, of)) for name, of in RUNS_ON_TEXT.items()},
     }
     return [(part, *cell) for cell in cells[part]]
@@ -434,23 +293,6 @@ def write_small(study):
         table.append([corpus, eta, name, n, f"{row['bound']:.4f}", f"{row['score']:.4f}", row["topics"]])
     head = ["corpus", "topic_word_prior", "moves", "topics at the start", "bound, nats per word"]
     study.write("bound", [*head, "held-out score, nats per word", "topics in use"], table)
-    names = "passes", "processor", "share", "topics"
-    moves = [[*run, *(row[name] for name in names)] for run, row in found(study.cache, "moves")]
-    head = ["topics at the start", "max_iter", "passes", "seconds of processor time, two threads"]
-    study.write("moves", [*head, "share of moves", "topics at the end"], moves)
-    table = []
-    for (corpus, n), row in found(study.cache, "steps"):
-        ratios = [f"{row[name] / row['ours']:.2f}" for name in ("dense", "sparse")]
-        table.append([corpus, n, f"{1e3 * row['ours']:.1f}", *ratios])
-    head = ["corpus", "topics", "milliseconds for 200 documents", "NumPy, dense, over that"]
-    study.write("steps", [*head, "NumPy, sparse, over that"], table)
-    table = []
-    for (corpus, n), row in found(study.cache, "weights"):
-        for name in ("fixed point", "L-BFGS"):
-            seconds, bound = row[name]
-            table.append([corpus, n, name, f"{1e3 * seconds:.0f}", f"{bound:.5f}"])
-    head = ["corpus", "topics", "method", "milliseconds", "bound of weights, nats per document"]
-    study.write("weights", head, table)
 
 
 def write_texts(study):

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from sktopic.datasets import make_bars
+from sktopic.hdp._hybrid_topics import HybridTopics
 from tests.reference.enumeration import Enumeration
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
@@ -113,6 +115,42 @@ def test_weights_of_annealed_importance_sampling_average_to_the_probability_of_a
     assert np.all(error < 0.01)
 
 
+def test_the_hybrid_set_as_in_its_paper_updates_the_root_in_each_batch_as_far_as_topics(script, monkeypatch):
+    """Two passes of four batches: all updates but the first, whose topics are random."""
+    paper, numbers, step_size = script("hybrid_hdp_paper"), [], HybridTopics.step_size
+
+    def noted(method, state, update, t=None):
+        numbers.append(t)
+        return step_size(method, state, update, t)
+
+    monkeypatch.setattr(HybridTopics, "step_size", noted)
+    kind, settings = paper.ONLINE["HybridHDP, paper"]
+    model = kind(5, **{**settings, "batch_size": 10}, total_samples=40, random_state=0)
+    paper.training_of("HybridHDP, paper", model, 2)(make_bars(40, random_state=0).data)
+    assert [t for t in numbers if t is not None] == list(range(2, 9))
+
+
+def test_gaps_of_g_ope_to_the_maximum_fall_and_stay_above_zero(script, monkeypatch):
+    paper, bars = script("g_ope_paper"), make_bars(200, random_state=0).data
+    monkeypatch.setattr(paper, "training_parts", lambda corpus: ([bars], bars[:20]))
+    monkeypatch.setattr(paper, "K", 10)
+    row = paper.measure("bars", 0, 0.5, 50, 0.7, "rate")
+    assert 0.0 < row["gap"] == row["gaps"][-1] < row["gaps"][0] / 100
+    assert row["exponent"] == pytest.approx(np.log10(row["gaps"][0] / row["gaps"][-1]) / 2, abs=1e-4)
+
+
+def test_a_claim_reads_what_a_run_had_by_some_time_or_number_of_documents(script):
+    number, row = (
+        script("_claims").number,
+        {"x": [3.0, 2.0, 1.0], "documents": [5, 7, 9], "clock": [0.1, 1, 4]},
+    )
+    limits = {"seconds": [(0.0, None), (1.5, 2.0), (9.0, 1.0)], "documents": [(4, None), (7, 2.0), (8, 2.0)]}
+    for limit, cases in limits.items():
+        assert all(number(row, {"value": "x", limit: most}) == value for most, value in cases)
+    assert number(row, {"value": "x"}) == 1.0
+    assert number({"x": [3.0]}, {"value": "x", "seconds": 9.0}) is None
+
+
 @pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
 def test_every_run_is_kept_once_with_a_version_that_there_was(study, script):
     version_of = script("_versions").version_of
@@ -128,7 +166,6 @@ WITHOUT_RUNS = {
     "cost",
     "curves",
     "engines",
-    "moment_matching_kernel",
     "ope_kernel",
     "platforms",
     "speed",

@@ -204,8 +204,9 @@ def test_each_seed_is_judged_by_the_choice_of_the_others(claims):
 @pytest.fixture
 def some_runs(claims, script, monkeypatch):
     """Runs of two methods with three seeds, on a corpus whose splits overlap; new ones were made alone."""
+    given = {"corpus": "a", "version": 2}
     rows = [
-        {"corpus": "a", "seed": seed, "method": method, "version": 2, "jobs": jobs, "n": jobs, "seconds": x}
+        {**given, "seed": seed, "method": method, "jobs": jobs, "n": jobs, "seconds": x, "rank": -x}
         for (method, seconds), (jobs, factor) in product(
             {"fast": (1.0, 2.0, 4.0), "slow": (2.0, 4.0, 8.0)}.items(), ((1, 1.0), (2, 3.0))
         )
@@ -215,6 +216,20 @@ def some_runs(claims, script, monkeypatch):
     monkeypatch.setattr(claims, "runs_of", lambda _: type("Runs", (), {"rows": dict(enumerate(rows))}))
     runs = {"study": "some", "overlap": {"a": [1, 4]}, "since": {}, "corpus": "a", "value": "seconds"}
     return {"runs": runs, "what": "{corpus}, {n}", "one": {"method": "slow"}, "each": {"n": [1, 2]}}
+
+
+def test_a_choice_can_be_made_by_other_columns(claims, some_runs):
+    columns, choice = some_runs["runs"] | {"method": "fast"}, {"lowest": {"n": [1, 2]}}
+    assert claims.numbers_of(columns, choice) == {0: 1.0, 1: 2.0, 2: 4.0}
+    other = choice | {"by": {"method": "slow", "value": "rank"}}
+    assert claims.numbers_of(columns, other) == {0: 3.0, 1: 6.0, 2: 12.0}
+
+
+def test_means_and_ranges_need_all_of_their_runs(claims, some_runs):
+    columns = some_runs["runs"] | {"method": "fast"}
+    assert claims.numbers_of(columns, {"mean": {"n": [1, 2]}}) == {0: 2.0, 1: 4.0, 2: 8.0}
+    assert claims.numbers_of(columns, {"range": {"n": [1, 2]}}) == {0: 2.0, 1: 4.0, 2: 8.0}
+    assert claims.numbers_of(columns, {"range": {"n": [1, 2, 3]}}) == {}
 
 
 def test_ratios_are_compared_by_their_logarithms(claims, some_runs):
@@ -256,7 +271,7 @@ def test_every_claim_can_be_judged_and_uses_all_that_it_gives(path, rule):
 
 def test_splits_overlap_as_they_do_in_the_study(claims, script):
     data = tomllib.loads((FOLDER / "claims/online_em.toml").read_text(encoding="utf-8"))
-    corpora = script("online_em_paper").CORPORA
+    corpora = script("online_em_paper").SIZES
     assert data["overlap"].keys() == corpora.keys() - {"synthetic"}
     for row in claims.runs_of("online_em").rows.values():
         n_test, n_train = data["overlap"].get(row["corpus"], (corpora["synthetic"][0], 20_000))
