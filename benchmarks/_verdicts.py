@@ -59,7 +59,7 @@ class Estimate(NamedTuple):
 
 
 def estimated(values, overlap=0.0):
-    """Of one value for each seed.
+    """Return the Estimate of one value for each seed.
 
     Random splits of one corpus share documents. Then `overlap` is n_test / n_train, and the variance of the
     mean is that of Nadeau and Bengio (2003), (1 / n + overlap) times the variance of the values.
@@ -83,13 +83,13 @@ def smallest(p_values):
 
 
 def p_values_of(case, low, high):
-    """Of a case, whose comparisons all have to be in the range: that it holds, and that it fails."""
+    """Return p-values of a case whose comparisons must all be in the range: it holds, and it fails."""
     holds = max(max(each.above(low), each.below(high)) for each in case)
     return holds, smallest([min(each.below(low), each.above(high)) for each in case])
 
 
 def p_value_of_no_difference(case, says, margin):
-    """Of the comparison that is worst for a claim of a difference: that it is within the margin."""
+    """Return the p-value that the comparison worst for a claim of a difference is within the margin."""
     if says == "less":
         case = [-each for each in case]
     elif says != "more":
@@ -119,7 +119,7 @@ def verdicts_of(cases, limits, says=None, margin=0.0):
 
 
 def overall(verdicts, some=False):
-    """Of a claim, from the verdicts of its cases; some: it has to hold in one case, not in all."""
+    """Return the verdict of a claim from its cases; some: it has to hold in one case, not in all."""
     kinds = set(verdicts)
     decided = kinds - {UNDECIDED, MISSING}
     if kinds <= {MISSING}:

@@ -310,6 +310,8 @@ def test_number_of_topics_has_a_range():
     pairs = merges_within(corpus, 1e-3 * abs(model.training_history_["elbo"][-1]))
     n = model.n_components_
     assert_array_equal(model.n_components_range_, [n - len(pairs), n])
+    few = make_model(100, split_merge=False, max_iter=10).fit(X[:3])  # most topics have no tokens
+    assert few.n_components_ / 2 <= few.n_components_range_[0] <= few.n_components_range_[1] < 100
     assert not hasattr(make_model(learning_method="online").fit(X), "n_components_range_")
     empty = make_model(max_iter=1).fit(np.zeros((3, 4)))
     assert_array_equal(empty.n_components_range_, [empty.n_components_] * 2)

@@ -114,6 +114,20 @@ def test_p_values_are_uniform_if_documents_come_from_the_model(seed):
     assert_distributed(bins[1:], np.full(20, 0.05))
 
 
+@pytest.mark.law
+@for_each_seed
+def test_p_values_are_uniform_for_large_counts(seed):
+    """Those of 200 corpora of one topic with counts above 64, in 20 bins."""
+    rng, topic = np.random.default_rng(seed), np.array([[0.1, 0.1, 0.2, 0.2, 0.4]])
+    bins = np.zeros(21, dtype=int)
+    for i in range(200):
+        X = rng.multinomial(400, topic[0], size=4)
+        check = posterior_predictive_check(topic, X, doc_topic_prior=1.0, n_replications=19, random_state=i)
+        bins[round(20 * check.p_values[0])] += 1
+    assert bins[0] == 0
+    assert_distributed(bins[1:], np.full(20, 0.05))
+
+
 def planted(seed, n_documents=80):
     """Topics and documents. In documents with odd numbers, topic 2 uses the second half of its words only."""
     rng = np.random.default_rng(seed)

@@ -18,6 +18,7 @@ how much for each topic.
 # have words of few documents. The topic at the bottom is about documents that
 # follow a template, which are more alike than drawn words.
 
+import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
@@ -54,7 +55,7 @@ plot_posterior_predictive_check(check)
 # ----------------------
 # Words on top are in fewer packages than other words of the topic.
 
-topic = int(check.deviances.argmax())
+topic = int(np.nanargmax(check.deviances))
 plot_posterior_predictive_check(check, words_of=topic)
 
 # %%

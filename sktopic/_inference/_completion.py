@@ -105,7 +105,7 @@ class PerWord:
         return self
 
     def n_words(self):
-        """How many words there are."""
+        """Return the number of words."""
         return self._n_words.value()
 
     def value(self):

@@ -54,7 +54,7 @@ def begun(step, batch, topics, prior, keys, workers):
 
 
 def draw_topics(batch, topics, prior, chains, n_sweeps, workers):
-    """Draw topics of the clumps: what z of the chains is after some sweeps."""
+    """Draw the topics of all clumps in sweeps; the chains keep the last draws in z."""
     sampled = sweep_sparsely if is_sparse(topics, prior) else sweep_densely
     sampled(batch, topics, prior, chains, Sweeps(n_sweeps - 1, 1), workers)
 

@@ -166,7 +166,7 @@ class Particles(NamedTuple):
 
     Attributes
     ----------
-    n_particles : how many there are (>= 1)
+    n_particles : number of particles (>= 1)
     burn_in : sweeps over the tokens that are given (>= 0)
     n_resampling : sweeps over all earlier tokens before each later position (>= 0)
     product_inside : whether the products of particles are averaged, not their probabilities of each token
@@ -388,8 +388,8 @@ class TokensByDocument(NamedTuple):
     ----------
     first : (n_documents + 1,) bounds of the tokens of each document                                  IN
     word, size : (n_tokens,) column and weight of each token                                          IN
-    document_weight : (n_documents,) as how many each document counts                                 IN
-    copy_weight : (n_documents,) the part of this that one copy of the document has                   IN
+    document_weight : (n_documents,) weight of each document                                          IN
+    copy_weight : (n_documents,) weight of one copy of each document                                  IN
     """
 
     first: NDArray[np.int64]

@@ -53,7 +53,7 @@ class FitMonitor:
         return self.estimator.verbose and not has_progress_bar(self.estimator)
 
     def stage(self, name, total, unit):
-        """Return the Progress of work between passes, whose bar is below that of the passes until it ends."""
+        """Return the Progress of work between passes. Its bar is shown below the bar of the passes."""
         return Progress(f"{type(self.estimator).__name__} {name}", total, unit, shown=self._is_shown())
 
     def begin_pass(self):

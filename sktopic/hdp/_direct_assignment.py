@@ -13,6 +13,7 @@ from sktopic._estimators._bounds import elbo
 from sktopic._estimators._constraints import PRIOR
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._runtime._compat import Interval, StrOptions
+from sktopic._typing import IntArray
 from sktopic.hdp._batch_moves import MoveSettings
 from sktopic.hdp._batch_proposals import AscentProposals, RestrictedProposals
 from sktopic.hdp._direct_assignment_method import DirectAssignment
@@ -20,7 +21,7 @@ from sktopic.hdp._direct_assignment_passes import fit_batch, fit_online
 from sktopic.hdp._direct_assignment_state import DirectAssignmentState
 from sktopic.hdp._document_inference import DocumentInference
 from sktopic.hdp._estimator import MinibatchHDPEstimator, topic_word_posterior
-from sktopic.hdp._memoized._training import add_memoized, fit_memoized
+from sktopic.hdp._memoized._training import add_memoized, fit_memoized, range_of_numbers
 from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS
 
 # Number of standard errors by which the gain of a move must exceed zero.
@@ -51,8 +52,8 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         Initial number of topics. If None, the number of rows of components_init, or 20 without it. With
         split_merge=True it matters less. Ten passes over 2930 blog entries lead from 20 topics to 17 and from
         100 to 16; over 1392 papers, from 20 to 30 and from 100 to 52. With learning_method='memoized' and
-        moves, `fit` starts from topics that it finds in the data (see Notes), and numbers up to 100 have no
-        effect. Compare models by `score` or `elbo`.
+        moves, `fit` starts from topics that it finds in the data, and small numbers have no effect (see
+        Notes). Compare models by `score` or `elbo`.
     learning_method : {'online', 'batch', 'memoized'}, default='online'
         'online' updates the model after each batch. 'batch' updates it once per pass, and needs more passes
         because each splits at most max_splits topics. `partial_fit` then works online. With 'memoized', each
@@ -165,8 +166,8 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         Number of topics in use, which have at least one expected token in the corpus.
     n_components_range_ : ndarray of shape (2,), int
         Numbers of topics whose bound is within 0.1 percent of the final bound, only with
-        learning_method='memoized'. The smallest follows from further merges, the largest is the number of
-        topics. Fits from other starts may end outside this range. Editing topics does not change it.
+        learning_method='memoized'. The smallest is reached by merging each topic at most once, the largest is
+        the number of topics. Fits from other starts may end outside this range. Computed at each access.
     move_history_ : structured ndarray of shape (n_moves,)
         Moves since training began. Fields: n_samples (documents seen before the batch, or up to the end of
         the pass), kind ('split', 'merge' or 'drop'), topic (identity kept or dropped), other (identity that
@@ -217,13 +218,11 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
       random topics (20 to 300), or with n_components if it is larger. The chain ignores document weights.
     - 'memoized': moves are judged on the whole corpus after each pass. No other step lowers the bound.
       `partial_fit` adds documents without moves. An interruption leaves the state of the last complete pass
-      or call. Longer chains lead to higher bounds.
-    - 'memoized': the bound hardly depends on the number of topics. On 2930 blog entries, chains from 103 and
-      300 topics end with about 105 and 260, with bounds within 0.15 percent and scores within 0.02.
+      or call, and random topics if it is in the first pass of `fit` or the chain before it.
     - Memory: three times 8 bytes per word and topic ('restricted': five times), 200 bytes per topic and
       document of a batch, and 16 bytes per pair of topics. 'memoized' stores 16 bytes per topic of each word
-      in a batch and 12 per topic of each document, and up to four times as much while it trains with moves. A
-      chain takes 32 bytes per token.
+      in a batch and 12 per topic of each document, and up to eight times as much while it trains with moves.
+      A chain takes 32 bytes per token.
 
     References
     ----------
@@ -267,7 +266,6 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     _state_class = DirectAssignmentState
 
     move_history_ = fitted("move_history")
-    n_components_range_ = fitted("n_components_range")
     training_history_ = fitted("training_history")
     topic_word_posterior_ = topic_word_posterior
     elbo = elbo
@@ -383,6 +381,15 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
 
     def _number_of_passes(self):
         return int(self.max_iter or DEFAULT_PASSES[self.learning_method])
+
+    @property
+    def n_components_range_(self) -> IntArray:
+        state = self._state
+        if state is None or not state.is_memoized:
+            raise AttributeError(
+                "n_components_range_ is only defined after memoized training: call fit first."
+            )
+        return range_of_numbers(state)
 
     def _passes(self, n_documents):
         passes, learning_method = super()._passes(n_documents), self.learning_method

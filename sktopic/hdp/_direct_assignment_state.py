@@ -49,8 +49,6 @@ class DirectAssignmentState(HDPState):
         Sums of batches with learning_method='memoized'. The statistics are sums over them.
     training_history : ndarray of shape (n_passes,) or None
         A PASS for each pass with that learning_method.
-    n_components_range : ndarray of shape (2,) or None
-        Numbers of topics with nearly the same bound, with that learning_method.
     """
 
     weights: np.ndarray = array(np.float64, "topics", merge=total)
@@ -59,7 +57,6 @@ class DirectAssignmentState(HDPState):
     move_history: np.ndarray = array(MOVE, None, starts_empty=True)
     summaries: StoredSummaries | None = part(StoredSummaries, optional=True)
     training_history: np.ndarray | None = array(PASS, None, optional=True)
-    n_components_range: np.ndarray | None = array(np.int64, 2, optional=True)
 
     @property
     def n_topics(self):

@@ -35,7 +35,7 @@ class HybridHDP(MinibatchHDPEstimator):
     By default, n_components is the largest number of topics. Topics without tokens lose their weight, but
     similar topics are not merged. n_components_ is therefore no estimate of the number of topics under the
     posterior; use `CollapsedGibbsHDP` for that. With split_merge=True, `fit` merges and drops superfluous
-    topics, and the number hardly depends on n_components.
+    topics. n_components then has no effect on `fit` unless it is larger than the number in its description.
 
     Read more on the guide page "Hierarchical Dirichlet process".
 

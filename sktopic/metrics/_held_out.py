@@ -288,7 +288,7 @@ def left_to_right(
     n_resampling : int, default=1
         Number of sweeps over the earlier tokens before each position, for 'wallach'. A document of N tokens
         costs n_particles * n_resampling * N**2 / 2 draws.
-    hidden_fraction : float, default=None
+    hidden_fraction : float or None, default=None
         Share of hidden tokens in a document, in (0, 1). They are those of `document_completion`. The result
         is the log of their joint probability given the other tokens. If None, all tokens are predicted.
     burn_in : int, default=50
@@ -324,6 +324,7 @@ def left_to_right(
     - Particles are independent given the order of tokens. Standard errors come from the differences between
       them (delta method). They are too small in documents of a thousand words or more, and far too small for
       'unbiased'. The error of a mean takes documents as independent.
+    - Memory is 8 bytes per particle and token of the longest document, in each thread.
 
     References
     ----------
@@ -371,7 +372,7 @@ def left_to_right(
 
 
 def seed_of(random_state):
-    """Return the seed that an int is, or one drawn from a RandomState or from entropy."""
+    """Return an int as it is, or a seed drawn from a RandomState or from entropy."""
     if isinstance(random_state, (int, np.integer)):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))

@@ -39,6 +39,8 @@ WORDS_KEY = combine_keys(0, 0x7265706C)
 # Decimals of mutual information. Equal tables of counts then have equal values, in whatever order they are
 # summed.
 N_DECIMALS = 11
+# Tokens that are due to rounding errors.
+ROUNDING = 1e-6
 # Quantiles of replications in tables and plots.
 INTERVAL = 0.025, 0.975
 # P-values below this are significant, for the printed form.
@@ -212,7 +214,8 @@ def posterior_predictive_check(
     - A topic with at most one token has mutual information 0 and p-value 1. A word with at most one token in
       the topic has the entropy of the documents of the topic.
     - Counts above 64 are 64 equal parts, as in all Gibbs sampling of this library.
-    - Memory is about 60 bytes per token. Time is proportional to n_replications times the number of tokens.
+    - Memory is about 60 bytes per token, also in large counts. Time is proportional to n_replications times
+      the number of tokens.
 
     References
     ----------
@@ -300,13 +303,17 @@ def _draw_tokens(documents, topics, prior, burn_in, key, workers):
 
 def _numbered(groups, n_documents):
     """Return the number of the group of each document, ndarray of shape (n_documents,)."""
-    groups = np.asarray(groups)
+    allowed = "groups is invalid: must be an array of numbers or of strings."
+    try:
+        groups = np.asarray(groups)
+    except ValueError:  # lists of several lengths
+        raise ValueError(allowed) from None
     if groups.shape != (n_documents,):
         raise ValueError(f"groups has shape {groups.shape}; X has {n_documents} documents.")
     try:
         return np.unique(groups, return_inverse=True)[1]
     except TypeError:  # values that cannot be sorted
-        raise ValueError("groups is invalid: must be an array of numbers or of strings.") from None
+        raise ValueError(allowed) from None
 
 
 def _check_topic(tokens, probabilities, top, n_replications, key):
@@ -319,15 +326,23 @@ def _check_topic(tokens, probabilities, top, n_replications, key):
     of_words : (n_replications + 1, n_words) instantaneous mutual information of the top words
     """
     word, group, weight = tokens
-    group = np.unique(group, return_inverse=True)[1]  # those of the topic alone
+    # The groups of the topic alone, in the order of their tokens.
+    _, first, number = np.unique(group, return_index=True, return_inverse=True)
+    group = np.argsort(np.argsort(first))[number]
     cumulative = np.cumsum(probabilities)
     cumulative /= cumulative[-1]
     information, of_words = np.zeros(n_replications + 1), np.zeros((n_replications + 1, len(top)))
-    for i in range(n_replications + 1 if len(word) else 0):
-        if i > 0:
-            word = np.searchsorted(cumulative, uniforms(combine_keys(key, i), len(word)), side="right")
+    if not len(word):
+        return 0.0, information, of_words
+    information[0], of_words[0] = _information(word, group, weight, len(probabilities), top)
+    # The parts of a large count have several tokens each, which are drawn one by one.
+    sizes, has_large = np.bincount(group, weight), np.bincount(group, weight > 1.0) > 0.0
+    n_drawn = np.where(has_large, np.ceil(sizes - ROUNDING), np.bincount(group)).astype(np.int64)
+    group, weight = np.repeat(np.arange(len(sizes)), n_drawn), np.repeat(sizes / n_drawn, n_drawn)
+    for i in range(1, n_replications + 1):
+        word = np.searchsorted(cumulative, uniforms(combine_keys(key, i), len(group)), side="right")
         information[i], of_words[i] = _information(word, group, weight, len(probabilities), top)
-    return weight.sum(), information, of_words
+    return sizes.sum(), information, of_words
 
 
 def _information(word, group, weight, n_features, top):

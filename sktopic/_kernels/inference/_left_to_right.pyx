@@ -27,7 +27,7 @@ cdef struct Tokens:
 cdef void add_shuffled(
     Py_ssize_t n_cells, const int32_t* cell_word, const double* cell_count, Stream* stream, Tokens* tokens
 ) noexcept nogil:
-    """Add the clumps of some cells in random order, behind those that there are."""
+    """Add the clumps of some cells in random order, after the present ones."""
     cdef Py_ssize_t cell
     cdef int32_t i, j, n_parts, n = tokens.n
     for cell in range(n_cells):

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from scipy.special import gammaln, xlogy
 
 from sktopic._kernels.hdp._memoized import mix_pairs
+from sktopic.hdp._hdp_state import are_in_use
 from sktopic.hdp._memoized._bound import DocumentTopics
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, summed
 from sktopic.hdp._moves import LEAST_GAIN, Move, nearest_pairs
@@ -72,12 +73,14 @@ class TrackedMerges:
 
 
 def merges_within(corpus, loss):
-    """Return disjoint pairs of topics whose merges lower the bound by at most this many nats in all.
+    """Return disjoint pairs of topics in use whose merges lower the bound by at most this many nats in all.
 
     Each loss is the largest possible for any cells. Fitting the topics after the merges makes it smaller.
     """
     sizes, taken, merges = PairSizes(corpus), set(), []
-    for lost, pair in sorted((-sizes.gains(*pair)[0], pair) for pair in similar_pairs(corpus)):
+    unused = set(np.flatnonzero(~are_in_use(sizes.totals)).tolist())
+    pairs = [pair for pair in similar_pairs(corpus) if unused.isdisjoint(pair)]
+    for lost, pair in sorted((-sizes.gains(*pair)[0], pair) for pair in pairs):
         if taken.isdisjoint(pair):
             loss -= lost
             if loss < 0.0:

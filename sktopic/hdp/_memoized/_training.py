@@ -40,7 +40,6 @@ def fit_memoized(run, documents, passes, tasks, evaluate):
         set_state(run, memoized)
 
     make_passes(run, documents, passes, tasks, evaluate, train)
-    note_range(run, memoized)
 
 
 def begun(run, batches):
@@ -59,17 +58,16 @@ def add_memoized(run, documents, size):
         visit(run, memoized, reader, rows)
     memoized.end_pass()
     set_state(run, memoized)
-    note_range(run, memoized)
 
 
-def note_range(run, memoized):
-    """Note how many topics would be enough for nearly the same bound."""
-    corpus, training = memoized.corpus, run.training
-    n_enough = n = len(training.state.in_use)
-    if corpus.has_tokens:
-        n_enough -= len(merges_within(corpus, LEVEL * abs(memoized.bound)))
-    with training.changing(), training.complete_or_undone(waits=True):
-        training.state = changed(training.state, n_components_range=np.array([n_enough, n]))
+def range_of_numbers(state):
+    """Return the numbers of topics with nearly the same bound, an array (2,), from a state after training."""
+    n, history = len(state.in_use), state.training_history
+    if not len(history):
+        return np.array([n, n])
+    corpus = MemoizedCorpus(state, restored(checked(state.summaries, state.words.n_features)), None)
+    merges = merges_within(corpus, LEVEL * abs(history["elbo"][-1]))
+    return np.array([n - len(merges), n])
 
 
 def visit(run, memoized, reader, rows):
