@@ -19,7 +19,9 @@ VERSIONS = {
     "LangevinLDA": 2,
     "memoized DirectAssignmentHDP": 2,
     "OnlineOPELDA": 2,
+    "OnlineVariationalLDA": 2,
     "StreamingGibbsLDA": 2,
+    "StreamingVariationalLDA": 2,
 }
 
 STUDIES = tomllib.loads((Path(__file__).parent / "studies.toml").read_text(encoding="utf-8"))
