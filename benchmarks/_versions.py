@@ -20,7 +20,9 @@ VERSIONS = {
     "memoized DirectAssignmentHDP": 3,
     "restricted DirectAssignmentHDP": 2,
     "OnlineOPELDA": 2,
+    "OnlineVariationalLDA": 2,
     "StreamingGibbsLDA": 2,
+    "StreamingVariationalLDA": 2,
 }
 
 STUDIES = tomllib.loads((Path(__file__).parent / "studies.toml").read_text(encoding="utf-8"))

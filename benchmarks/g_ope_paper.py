@@ -59,7 +59,7 @@ def new_model(method, batch, kappa, seed, total_samples):
     }
     sweeps = {"doc_burn_in": ITERATIONS // 2, "doc_sweeps": ITERATIONS // 2}
     if method == "Online-VB":
-        return lda.OnlineVariationalLDA(**common, max_doc_update_iter=ITERATIONS)
+        return lda.OnlineVariationalLDA(**common, components_init=None, max_doc_update_iter=ITERATIONS)
     if method == "Online-CVB0":
         return lda.OnlineCVB0LDA(**common, max_doc_update_iter=ITERATIONS)
     if method == "Online-CGS":

@@ -129,7 +129,7 @@ CONCENTRATIONS = {"topic_concentration": 1.0, "doc_concentration": 10.0}
 
 def new_model(method, n_components, seed, prior, options):
     """The estimator of a method's name, set as in the paper but for the options."""
-    learned = {"doc_topic_prior": "auto", "prior_update": "gradient"}
+    learned = {"doc_topic_prior": "auto", "prior_update": "gradient", "components_init": None}
     fixed = {"doc_topic_prior": prior}
     if method in ONLINE_EM:
         kind, settings = lda.OnlineEMLDA, {**STEP, **GIBBS, **FIXED_POINT, **ONLINE_EM[method]}
@@ -154,7 +154,7 @@ def synthetic(n_documents, seed):
     """As in the paper's section 6.2.4: ten topics found by OLDA in a real corpus, cut to 1000 words."""
     train, _, _ = load("arxiv_0")
     words = np.sort(np.argsort(-np.asarray(train.sum(axis=0)).ravel(), kind="stable")[:1000])
-    model = lda.OnlineVariationalLDA(10, max_iter=1, batch_size=BATCH, random_state=0)
+    model = lda.OnlineVariationalLDA(10, max_iter=1, batch_size=BATCH, components_init=None, random_state=0)
     topics = model.fit(train[:20_000]).components_[:, words]
     topics /= topics.sum(axis=1, keepdims=True)
     settings = {"components": topics, "mean_length": 60, "doc_topic_prior": 0.1, "random_state": seed}

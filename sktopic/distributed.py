@@ -55,7 +55,7 @@ StreamingVariationalLDA or StreamingGibbsLDA
     Returns
     -------
     model : estimator of the same class
-        With the same random topics that `fit` starts from.
+        With the random topics that `fit` starts from if components_init is None.
 
     Raises
     ------

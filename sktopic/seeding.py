@@ -16,6 +16,7 @@ from sktopic._documents._input_messages import checked_documents
 from sktopic._documents._matrices import canonical_counts
 from sktopic._estimators._constraints import MOST_TOPICS, checked_integer, checked_number
 from sktopic._topics._prior import LARGEST, SMALLEST
+from sktopic._topics._word_counts import DOCUMENT_SHARE
 from sktopic._typing import FloatArray, MatrixLike
 
 __all__ = ["document_components", "seed_prior"]
@@ -25,14 +26,14 @@ def document_components(
     X: MatrixLike,
     n_components: int,
     *,
-    share: float = 0.1,
+    share: float = DOCUMENT_SHARE,
     random_state: int | np.random.RandomState | None = None,
 ) -> FloatArray:
     """Return initial topics, each of which leans toward one document.
 
-    Use them as ``components_init`` of a mini-batch method. Random topics are all nearly alike. With
-    `OnlineVariationalLDA`, topics that get few tokens in the first batches get none later, so many topics
-    stay empty. Topics from documents differ from the start.
+    Use them as ``components_init`` of a mini-batch method. Random topics are all nearly alike. Topics from
+    documents differ from the start, so fewer of them stay empty. `OnlineVariationalLDA` and
+    `StreamingVariationalLDA` start from such topics by default, with a share of 0.1.
 
     Parameters
     ----------

@@ -39,9 +39,11 @@ VARIANTS = {
     "HybridLDA": [{"counts": "draws"}],
     "OnlineVariationalLDA": [
         {"learning_method": "batch", "topic_word_prior": "auto"},
-        {"prior_update": "gradient", "doc_topic_prior": "auto"},
+        {"prior_update": "gradient", "doc_topic_prior": "auto", "components_init": None},
     ],
-    "StreamingVariationalLDA": [{"prior_update": "gradient", "doc_topic_prior": "auto-symmetric"}],
+    "StreamingVariationalLDA": [
+        {"prior_update": "gradient", "doc_topic_prior": "auto-symmetric", "components_init": None}
+    ],
     "OnlineOPELDA": [{"bernoulli_p": 0.3, "doc_topic_prior": 1.5}],
     "CollapsedGibbsLDA": [
         {"n_shards": 2, "doc_topic_prior": "auto", "topic_word_prior": "auto", "prior_interval": 1}

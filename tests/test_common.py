@@ -411,6 +411,7 @@ def check_stream_of_batches(estimator, n_documents, batch_size, **params):
     """fit makes the updates of partial_fit with the same batches, whether in one call or in many."""
     counts = documents(n_documents)
     settings = {**AS_STREAM, "batch_size": batch_size, "total_samples": n_documents, **params}
+    settings["components_init"] = None  # otherwise, topics may start from the documents of the first call
     whole = new(estimator, **settings).fit(counts)
     stream = new(estimator, **settings)
     for first in range(0, n_documents, batch_size):

@@ -37,10 +37,11 @@ OWN = {
     "OnlineOPELDA": "doc_topic_prior max_doc_update_iter",
     "OnlineVariationalHDP": "doc_concentration doc_topic_prior_ n_components n_components_ "
     "topic_concentration topic_ids_ topic_weights_ topic_word_counts_ topic_word_prior topic_word_prior_",
-    "OnlineVariationalLDA": "prior_update topic_word_prior topic_word_prior_",
+    "OnlineVariationalLDA": "components_init prior_update topic_word_prior topic_word_prior_",
     "SinglePassLDA": "max_doc_update_iter",
     "StreamingGibbsLDA": "doc_burn_in max_iter topic_word_counts_",
-    "StreamingVariationalLDA": "max_iter topic_word_counts_ topic_word_prior topic_word_prior_",
+    "StreamingVariationalLDA": "components_init max_iter topic_word_counts_ topic_word_prior "
+    "topic_word_prior_",
     "TruncationFreeHDP": "doc_burn_in doc_sweeps doc_topic_prior_ n_components n_components_ n_samples_seen_ "
     "topic_word_prior topic_word_prior_ total_samples",
 }

@@ -55,6 +55,7 @@ bars[[0, 7, 41, 42]] = 0.0  # documents without words
 X = sp.csr_array(bars)
 N_WORDS = X.shape[1]
 
+RANDOM = {"components_init": None}  # the start of lanes
 BOUNDED = {"total_samples": 500.0, "random_state": 3}
 MODELS = {
     "gibbs": OnlineEMLDA(5, **BOUNDED),
@@ -62,16 +63,16 @@ MODELS = {
     "gamma": OnlineEMLDA(5, doc_topic_prior="auto-symmetric", prior_update="gamma", **BOUNDED),
     "hybrid": HybridLDA(5, doc_topic_prior="auto", **BOUNDED),
     "variational Bayes": OnlineVariationalLDA(
-        5, topic_word_prior="auto", doc_topic_prior="auto-symmetric", **BOUNDED
+        5, topic_word_prior="auto", doc_topic_prior="auto-symmetric", **RANDOM, **BOUNDED
     ),
     "gradient": OnlineVariationalLDA(
-        5, topic_word_prior="auto", doc_topic_prior="auto", prior_update="gradient", **BOUNDED
+        5, topic_word_prior="auto", doc_topic_prior="auto", prior_update="gradient", **RANDOM, **BOUNDED
     ),
     "cvb0": OnlineCVB0LDA(5, **BOUNDED),
     "ope": OnlineOPELDA(5, **BOUNDED),
     "hdp": HybridHDP(8, **BOUNDED),
     "hdp with tables": HybridHDP(8, sampler="sparse_table_indicator", root_weight="paper", **BOUNDED),
-    "streaming variational": StreamingVariationalLDA(5, doc_topic_prior="auto", random_state=3),
+    "streaming variational": StreamingVariationalLDA(5, doc_topic_prior="auto", random_state=3, **RANDOM),
     "streaming gibbs": StreamingGibbsLDA(5, decay=0.9, random_state=3),
 }
 named = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)

@@ -129,7 +129,8 @@ def test_prior_of_proportions_follows_the_formula_of_its_rule(name):
 def test_prior_of_topics_follows_the_formula_of_its_rule(rule):
     """From E[log phi] under the posterior with the prior before; fit makes the updates of partial_fit."""
     given = {"topic_word_prior": "auto", "prior_update": rule, "total_samples": TOTAL, "learning_offset": 2.0}
-    model = OnlineVariationalLDA(3, random_state=0, learning_decay=0.7, batch_size=3, **given)
+    given |= {"components_init": None, "learning_decay": 0.7, "batch_size": 3, "random_state": 0}
+    model = OnlineVariationalLDA(3, **given)
     counts, eta, v = np.random.default_rng(0).poisson(2.0, (9, 5)).astype(float), 0.1, 5
     for t in range(1, 4):
         model.partial_fit(counts[3 * t - 3 : 3 * t])

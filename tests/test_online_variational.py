@@ -103,7 +103,7 @@ def test_elbo_of_one_topic_is_the_log_evidence():
 
 def test_batch_learning_equals_full_updates_with_the_inference_of_scikit_learn():
     """Steps of one: lambda is eta plus the counts expected in all documents, whatever sizes are given."""
-    model = make_model(learning_method="batch", max_iter=4, batch_size=7)
+    model = make_model(learning_method="batch", max_iter=4, batch_size=7, components_init=None)
     lambda_ = ETA + start_of(clone(model).set_params(total_samples=60))
     for _ in range(4):
         topics = np.exp(mean_logs(lambda_))

@@ -33,7 +33,7 @@ def test_variational_posterior_is_the_prior_plus_the_counts_of_all_batches():
 
     Documents without words change nothing, and do not count as the first batch.
     """
-    model, total = new(StreamingVariationalLDA, batch_size=100, **SETTLED), 0.0
+    model, total = new(StreamingVariationalLDA, batch_size=100, components_init=None, **SETTLED), 0.0
     lambda_ = ETA + start_of(model)
     for batch in WITHOUT_A_WORD:
         total = total + mean_field(batch, np.exp(mean_logs(lambda_)), ALPHA)[1]

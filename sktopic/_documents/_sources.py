@@ -116,6 +116,10 @@ class Documents(ABC):
         """Read the first block, to check it, if that was not done."""
         return self
 
+    def first_block(self):
+        """Return the Documents of the first block; a matrix is one block."""
+        return self
+
     def checked_by(self, check):
         """Let blocks that are read from now on be checked by another function."""
         return self
@@ -258,15 +262,26 @@ class BlockDocuments(Documents):
 
     def begin(self):
         if self._sizes is None:
-            blocks = iter(self._source)
-            for block in blocks:
-                with naming("block 0 of X"):
-                    first = self._check(block)
-                self._summary.include(first)
-                self._source = chain([block], blocks)  # as it was given: what is read is checked then
-                return self
-            raise _no_blocks()
+            self._summary.include(self._first())
         return self
+
+    def first_block(self):
+        X = self._first()
+        if self._sample_weight is None:
+            return MatrixDocuments(X)
+        weights = self._sample_weight[: X.shape[0]]
+        return MatrixDocuments(X, weights, np.flatnonzero(weights))
+
+    def _first(self):
+        """Return the first block, checked. Blocks that are read once will begin with it."""
+        blocks = iter(self._source)
+        for block in blocks:
+            with naming("block 0 of X"):
+                first = self._check(block)
+            if self._sizes is None:
+                self._source = chain([block], blocks)  # as it was given: what is read is checked then
+            return first
+        raise _no_blocks()
 
     def survey(self):
         sizes, summary = [], CorpusSummary()

@@ -88,7 +88,7 @@ def check_lanes(estimator):
             "early_stopping=True does not support lanes: no documents are held out for all lanes."
             " Set max_iter, and call score after training."
         )
-    if estimator.components_init is not None:
+    if estimator.components_init is not None and not estimator._starts_from_documents:
         raise ValueError(
             "components_init does not support lanes. Call partial_fit with some documents to "
             "start from these topics, then set components_init=None and continue with that model."

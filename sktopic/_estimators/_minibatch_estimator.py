@@ -14,6 +14,7 @@ from sktopic._estimators._topic_model import TopicModel
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._compat import CallbackSupportMixin, with_callbacks
 from sktopic._runtime._parallel import Workers
+from sktopic._training._document_start import start_from_documents
 from sktopic._training._minibatches import (
     VALIDATION_KEY,
     Passes,
@@ -120,6 +121,8 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
             n_batches = -(-documents.n_documents // batch_size(documents, passes.size))
             tasks = FitTasks(self, X, y, None if passes.may_repeat else passes.max_iter, n_batches)
             run = Run(method=self._method(), training=Training(self), monitor=monitor, workers=workers)
+            if self._starts_from_documents:
+                start_from_documents(run.training, documents)
             self._fit_documents(run, documents, passes, tasks, evaluate)
         return self
 
@@ -157,8 +160,15 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
         documents = self._begin_or_continue(X, lambda documents: documents.weighted(sample_weight))
         with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
             run = Run(method=self._method(), training=Training(self), monitor=monitor, workers=workers)
+            if self._starts_from_documents:
+                start_from_documents(run.training, documents, once=True)
             self._add_documents(run, documents)
         return self
+
+    @property
+    def _starts_from_documents(self):
+        """Whether components_init is 'documents', the only string that an estimator may allow."""
+        return isinstance(self.components_init, str)
 
     def _passes(self, n_documents):
         """Return the Passes of fit over so many documents."""

@@ -27,6 +27,8 @@ LEANING = 0.5
 # The same for mean-field inference, which moves topics little: where seeds had half of one, its other words
 # went to others.
 LITTLE_LEANING = 0.1
+# Weight of a document in the topic that starts from it. The rest is word frequencies.
+DOCUMENT_SHARE = 0.1
 
 
 def no_average(n_components):
@@ -155,6 +157,20 @@ class WordCounts(State):
         """Let the first topics be given ones (n_given, n_features); they weigh what noise of mean 1 does."""
         n = len(components)
         self.store[:, :n] = components.T * len(self.store)
+        self.totals[:n] = self.store[:, :n].sum(axis=0)
+
+    def start_from_documents(self, batch, frequencies):
+        """Let each of the first topics lean toward a document of a DocumentBatch, in place.
+
+        frequencies : ndarray of shape (n_features,), numbers of tokens, to which the topics are otherwise
+            proportional
+        """
+        n, size, topic = batch.n_documents, len(self.store), batch.cell_document()
+        if n == 0:
+            return
+        self.store[:, :n] = (1.0 - DOCUMENT_SHARE) * size * (frequencies / frequencies.sum())[:, None]
+        own = DOCUMENT_SHARE * size * batch.cell_count / batch.lengths[topic]
+        self.store[batch.words[batch.cell_word], topic] += own  # each cell is another entry
         self.totals[:n] = self.store[:, :n].sum(axis=0)
 
     def lean(self, topic_word_prior, entries, share, n_given=0):

@@ -43,7 +43,7 @@ class MinibatchLDAEstimator(MinibatchEstimator):
             "n_components": self.n_components,
             "doc_prior": DocPrior(self.doc_topic_prior),
             "word_prior": self._word_prior(),
-            "components_init": self.components_init,
+            "components_init": None if self._starts_from_documents else self.components_init,
             "keeps_places": bool(self._topic_names),
         }
         return MinibatchLDA(**shared | parts)

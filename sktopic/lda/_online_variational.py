@@ -78,9 +78,11 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
         Number of passes without improvement before early stopping.
     tol : float, default=1e-3
         Smallest improvement of the held-out score that counts, in nats per word.
-    components_init : None or array-like of shape (n_given, n_features), default=None
-        Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. Updates reduce the weight of the initial topics, or discard them.
+    components_init : 'documents', None or array-like of shape (n_given, n_features), default='documents'
+        Initial topics. With 'documents', each topic leans toward a different document of the corpus in `fit`,
+        or of the first block in `partial_fit`. In lanes, or if topic_word_prior is a matrix, topics start at
+        random, as with None. An array has n_given <= n_components rows of non-negative numbers, each
+        normalized to sum to one. Topics without a row or document start at random.
     n_jobs : int or None, default=None
         Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
         cores. Does not affect results.
@@ -134,12 +136,14 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
     batch costs n_components digamma functions. Memory: 8 bytes times n_features * n_components, plus the
     memory of one batch.
 
-    Topics that get almost no tokens from the first batches stay empty. This affects more topics if
-    n_components is large, and fewer with
-    ``components_init=sktopic.seeding.document_components(X, n_components)``.
+    Topics that get almost no tokens from the first batches stay empty. With ``components_init=None``, this
+    affects many topics if n_components is large. The start from documents reads 10,000 documents, chosen at
+    random, or ``2 * n_components`` if that is more. Copies of a document count as one.
 
-    Departure from the paper: at the first update, the initial topics are scaled to as many tokens as the
-    corpus has.
+    Departures from the paper:
+
+    - Topics start from documents. In the paper they are random, as with ``components_init=None``.
+    - At the first update, the initial topics are scaled to as many tokens as the corpus has.
 
     References
     ----------
@@ -160,6 +164,7 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
+        "components_init": [StrOptions({"documents"}), "array-like", None],
         "prior_update": [StrOptions({"fixed-point", "gradient"})],
         "learning_method": [StrOptions({"online", "batch"})],
         "topic_word_prior": [PRIOR, *MATRIX, StrOptions({"auto"}), None],
@@ -189,7 +194,7 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 2,
         tol: float = 1e-3,
-        components_init: ArrayLike | None = None,
+        components_init: ArrayLike | Literal["documents"] | None = "documents",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,

@@ -67,9 +67,11 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
         Number of passes without improvement before early stopping.
     tol : float, default=1e-3
         Smallest improvement of the held-out score that counts, in nats per word.
-    components_init : None or array-like of shape (n_given, n_features), default=None
-        Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        Other topics start at random. Updates reduce the weight of the initial topics, or discard them.
+    components_init : 'documents', None or array-like of shape (n_given, n_features), default='documents'
+        Initial topics. With 'documents', each topic leans toward a different document of the corpus in `fit`,
+        or of the first block in `partial_fit`. In lanes, or if topic_word_prior is a matrix, topics start at
+        random, as with None. An array has n_given <= n_components rows of non-negative numbers, each
+        normalized to sum to one. Topics without a row or document start at random.
     n_jobs : int or None, default=None
         Number of threads, or processes if ``joblib.parallel_config`` chooses them. If None, 1; if -1, all
         cores. Does not affect results.
@@ -119,8 +121,9 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    The first batch is inferred under the random initial topics, which are then discarded. The posterior is
-    exactly topic_word_prior plus the expected counts of all batches. Cost and memory are those of
+    The first batch is inferred under the initial topics, which are then discarded. They start from documents
+    as in `OnlineVariationalLDA`, which is a departure from the paper. The posterior is exactly
+    topic_word_prior plus the expected counts of all batches. Cost and memory are those of
     `OnlineVariationalLDA`.
 
     References
@@ -142,6 +145,7 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
+        "components_init": [StrOptions({"documents"}), "array-like", None],
         "topic_word_prior": [PRIOR, *MATRIX, None],
         "prior_update": [StrOptions({"fixed-point", "gradient"})],
     }
@@ -166,7 +170,7 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 2,
         tol: float = 1e-3,
-        components_init: ArrayLike | None = None,
+        components_init: ArrayLike | Literal["documents"] | None = "documents",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
