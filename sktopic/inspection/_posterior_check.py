@@ -97,8 +97,7 @@ def plot_posterior_predictive_check(
     ax.set_yticks(places, [labels[i] for i in order], fontsize="small", parse_math=False)
     ax.set_ylim(-0.7, len(order) - 0.3)
     ax.set_xlabel(f"{measure}\nminus mean of replications (nats)")
-    above = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
-    ax.legend(ncols=2, frameon=False, fontsize="small", **above)
+    ax.legend(ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize="small")
     if title is not None:
         ax.set_title(title, loc="left", pad=22.0, parse_math=False)
     return ax

@@ -214,7 +214,7 @@ def posterior_predictive_check(
     - A topic with at most one token has mutual information 0 and p-value 1. A word with at most one token in
       the topic has the entropy of the documents of the topic.
     - Counts above 64 are 64 equal parts, as in all Gibbs sampling of this library.
-    - Memory is about 60 bytes per token, also in large counts. Time is proportional to n_replications times
+    - Memory is about 60 bytes per token. Time is proportional to n_replications times
       the number of tokens.
 
     References
@@ -335,14 +335,24 @@ def _check_topic(tokens, probabilities, top, n_replications, key):
     if not len(word):
         return 0.0, information, of_words
     information[0], of_words[0] = _information(word, group, weight, len(probabilities), top)
-    # The parts of a large count have several tokens each, which are drawn one by one.
-    sizes, has_large = np.bincount(group, weight), np.bincount(group, weight > 1.0) > 0.0
-    n_drawn = np.where(has_large, np.ceil(sizes - ROUNDING), np.bincount(group)).astype(np.int64)
-    group, weight = np.repeat(np.arange(len(sizes)), n_drawn), np.repeat(sizes / n_drawn, n_drawn)
+    # The parts of a large count have several tokens each, so groups with large counts are drawn as counts.
+    total, sizes = weight.sum(), np.bincount(group, weight)
+    large = np.flatnonzero(np.bincount(group, weight > 1.0))
+    n_large = np.ceil(sizes[large] - ROUNDING).astype(np.int64)
+    small = ~np.isin(group, large)
+    group, weight, shares = group[small], weight[small], probabilities / probabilities.sum()
     for i in range(1, n_replications + 1):
-        word = np.searchsorted(cumulative, uniforms(combine_keys(key, i), len(group)), side="right")
-        information[i], of_words[i] = _information(word, group, weight, len(probabilities), top)
-    return sizes.sum(), information, of_words
+        drawn = combine_keys(key, i)
+        word = np.searchsorted(cumulative, uniforms(drawn, len(group)), side="right")
+        cells = [(word, group, weight)]
+        generator = np.random.RandomState([drawn >> 32, drawn & 0xFFFFFFFF])  # alike in all NumPy versions
+        for g, n in zip(large.tolist(), n_large.tolist()):
+            counts = generator.multinomial(n, shares)
+            some = np.flatnonzero(counts)
+            cells.append((some, np.full(len(some), g), counts[some] * (sizes[g] / n)))
+        word, of_group, size = map(np.concatenate, zip(*cells))
+        information[i], of_words[i] = _information(word, of_group, size, len(probabilities), top)
+    return total, information, of_words
 
 
 def _information(word, group, weight, n_features, top):
