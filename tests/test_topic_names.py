@@ -32,6 +32,8 @@ from sktopic.inspection import (
     plot_posterior_predictive_check,
     plot_topics,
     plot_topics_over_time,
+    top_documents,
+    top_words,
     topics_over_time,
 )
 from sktopic.lda import OnlineEMLDA
@@ -101,6 +103,49 @@ def test_names_that_cannot_be_are_refused_and_those_before_stay(lda):
     ):
         assert_raises(error, message, name_topics, lda, names)
     assert lda.topic_names_.tolist() == NAMES
+
+
+def test_a_function_names_topics_from_their_words_and_documents(lda):
+    asked = []
+
+    def ask(*shown):
+        asked.append(shown)
+        return f"topic of {shown[0][0]}"
+
+    assert_raises(ValueError, "the model does not know its words", name_topics, lda, ask)
+    words = top_words(lda.set_feature_names([f"w{j}" for j in range(X.shape[1])]))
+    name_topics(lda, ask)
+    assert asked == [(tuple(row),) for row in words] and words.shape == (4, 10)
+    assert lda.topic_names_.tolist() == [f"topic of {row[0]}" for row in words]
+    texts = np.array([f"text {i}" for i in range(120)])
+    typical = texts[top_documents(lda, X, n_documents=2)[0]]
+    asked.clear()
+    name_topics(lda, ask, documents=typical)
+    assert asked == [(tuple(row), tuple(some)) for row, some in zip(words, typical)]
+
+
+def test_names_by_a_function_are_checked_and_its_errors_name_the_topic(lda):
+    lda.set_feature_names([f"w{j}" for j in range(X.shape[1])])
+    name_topics(lda, NAMES)
+
+    def fails(words):
+        if words == tuple(top_words(lda)[2]):
+            raise KeyError("no reply")
+        return words[0]
+
+    with pytest.raises(KeyError, match="no reply") as caught:
+        name_topics(lda, fails)
+    assert caught.value.__notes__ == ["This error was raised by the function given as names, for topic 2."]
+    for names, documents, error, message in (
+        (lambda words: "same", None, ValueError, "names has 'same' for two topics; names must be distinct"),
+        (lambda words: None, None, TypeError, "names has None for topic 0; must be a string"),
+        (lambda words: "", None, ValueError, "names has '' for topic 0"),
+        (lambda words, texts: "new", NAMES[:3], ValueError, "documents has 3 entries, but the model has 4"),
+        (NAMES, [["text"]] * 4, ValueError, "documents is invalid: must be None unless names is a function"),
+    ):
+        assert_raises(error, message, name_topics, lda, names, documents=documents)
+    assert lda.topic_names_.tolist() == NAMES
+    assert_raises(NotFittedError, "OnlineEMLDA", name_topics, OnlineEMLDA(), fails)
 
 
 def test_models_without_topics_or_of_other_libraries_are_refused():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, overload
 
@@ -34,7 +34,12 @@ N_LABEL_WORDS = 3
 MOST_CHARACTERS = 40
 
 
-def name_topics(model: object, names: Sequence[str] | Mapping[Any, str]) -> None:
+def name_topics(
+    model: object,
+    names: Sequence[str] | Mapping[Any, str] | Callable[..., str],
+    *,
+    documents: Sequence[Sequence[str]] | NDArray[Any] | None = None,
+) -> None:
     """Give topics names that appear in feature names, tables and plots.
 
     Read more on the guide page "Look at topics".
@@ -43,10 +48,14 @@ def name_topics(model: object, names: Sequence[str] | Mapping[Any, str]) -> None
     ----------
     model : fitted estimator
         A model of this library, or a pipeline or search that ends in one. It is changed in place.
-    names : sequence of str of shape (n_components,), or dict of {int or str: str}
+    names : sequence of str of shape (n_components,), dict of {int or str: str}, or callable
         One name per topic, or a dict from topic numbers (or present names) to names; other topics keep their
         names. A pandas Series is read as a dict, unless its index is 0, 1, 2 and so on. To remove a name,
-        pass the default name, such as "onlineemlda3" for topic 3.
+        pass the default name, such as "onlineemlda3" for topic 3. A callable gets a tuple of the ten most
+        probable words of a topic, most probable first, and returns its name. It may ask a language model.
+    documents : sequence of sequences of str, one for each topic, default=None
+        Texts of typical documents of each topic. Only with a callable, which then gets two tuples: the words
+        and the texts.
 
     Raises
     ------
@@ -54,7 +63,7 @@ def name_topics(model: object, names: Sequence[str] | Mapping[Any, str]) -> None
         If the model is not fitted.
     TypeError, ValueError
         If the model is not from this library, or if names are empty, repeated, not strings, or do not match
-        its topics. The old names are kept.
+        its topics, or if a callable is given and the words are unknown. The old names are kept.
 
     See Also
     --------
@@ -70,6 +79,8 @@ def name_topics(model: object, names: Sequence[str] | Mapping[Any, str]) -> None
       of a dropped topic never passes to another topic. Merged topics take the name of the first.
     - ``fit`` and ``sklearn.base.clone`` start without names.
     - Training may change what a topic is about. Check the names afterwards.
+    - If a callable raises an error, a note names the topic. ``functools.cache`` keeps the answers that it has
+      given, so you can correct repeated names and call again.
 
     Examples
     --------
@@ -91,7 +102,31 @@ def name_topics(model: object, names: Sequence[str] | Mapping[Any, str]) -> None
             f"model is a {type(estimator).__name__}; a fitted topic model of sktopic, or a pipeline that "
             "ends in one, is allowed."
         )
+    if callable(names):
+        names = _asked_names(model, names, documents)
+    elif documents is not None:
+        raise ValueError("documents is invalid: must be None unless names is a function.")
     estimator._give_topic_names(names)
+
+
+def _asked_names(model, ask, documents):
+    """Return the answers of a function to the top words, and documents if given, of each topic, list."""
+    words = top_words(model)
+    if column_names(model) is None:
+        raise ValueError(
+            "names is a function of words, but the model does not know its words. Call its set_feature_names "
+            "with get_feature_names_out() of the vectorizer."
+        )
+    if documents is not None and len(documents) != len(words):
+        raise ValueError(f"documents has {len(documents)} entries, but the model has {len(words)} topics.")
+    names = []
+    for topic, shown_to in enumerate(zip(words) if documents is None else zip(words, documents)):
+        try:
+            names.append(ask(*map(tuple, shown_to)))
+        except Exception as error:
+            error.add_note(f"This error was raised by the function given as names, for topic {topic}.")
+            raise
+    return names
 
 
 def handles_of_topics(model_or_components, n_components):

@@ -9,15 +9,26 @@ from sktopic.metrics._held_out import (
     perplexity,
     relative_score,
 )
+from sktopic.metrics._intrusion import (
+    IntrusionScore,
+    IntrusionTask,
+    document_intrusion_tasks,
+    intrusion_score,
+    word_intrusion_tasks,
+)
 from sktopic.metrics._posterior_check import PosteriorPredictiveCheck, posterior_predictive_check
 from sktopic.metrics._topic_number import arun_2010, cao_juan_2009
 
 __all__ = [
+    "IntrusionScore",
+    "IntrusionTask",
     "PosteriorPredictiveCheck",
     "arun_2010",
     "cao_juan_2009",
     "coherence",
     "document_completion",
+    "document_intrusion_tasks",
+    "intrusion_score",
     "left_to_right",
     "match_topics",
     "neg_perplexity_scorer",
@@ -26,4 +37,5 @@ __all__ = [
     "relative_score",
     "stability",
     "topic_diversity",
+    "word_intrusion_tasks",
 ]

@@ -73,7 +73,7 @@ def arun_2010(model_or_components: object, X: object, *, proportions: ArrayLike)
     """
     model_or_components, X = after_pipeline(model_or_components, X)
     topics = plug_in_topics(model_or_components)
-    components = _several(topics.components())
+    components = several(topics.components())
     documents = check_documents(X, topics, column_names(model_or_components))
     lengths = np.concatenate([counts.sum(axis=1, dtype=np.float64) for counts, _ in documents.groups()])
     tokens = lengths @ _check_proportions(proportions, (len(lengths), len(components)))
@@ -131,13 +131,13 @@ def cao_juan_2009(model_or_components: object) -> float:
     >>> round(cao_juan_2009([[0.8, 0.1, 0.1], [0.0, 0.2, 0.8]]), 3)
     0.149
     """
-    components = _several(plug_in_topics(model_or_components).components())
+    components = several(plug_in_topics(model_or_components).components())
     with np.errstate(under="ignore"):  # words with negligible probability in both topics
         similarity = cosine_similarity(components)
     return float(np.clip(similarity[np.triu_indices(len(components), k=1)], 0.0, 1.0).mean())
 
 
-def _several(components):
+def several(components):
     if len(components) < 2:
         raise ValueError("The model has one topic; at least two topics are needed.")
     return components

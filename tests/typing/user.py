@@ -13,7 +13,15 @@ from sktopic.features import align_features, grow_vocabulary
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP
 from sktopic.inspection import explore, name_topics, plot_topics, top_documents, top_words, topic_sizes
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
-from sktopic.metrics import coherence, document_completion, left_to_right, stability
+from sktopic.metrics import (
+    coherence,
+    document_completion,
+    document_intrusion_tasks,
+    intrusion_score,
+    left_to_right,
+    stability,
+    word_intrusion_tasks,
+)
 from sktopic.model_selection import topic_number_curve
 from sktopic.moment_matching import DegenerateDirichletLDA
 
@@ -46,8 +54,11 @@ documents, shares = top_documents(lda, X)
 explore(lda, X, texts=["text"] * 100, groups=np.arange(100) % 2, word_of=str.lower).save("topics.html")
 axes = plot_topics(lda, topics=[0, "Topic 1"], titles=["first", "second"])
 name_topics(lda, {0: "orbits"})
+name_topics(lda, lambda words, texts: words[0] + texts[0], documents=np.array(["text"] * 100)[documents])
 n_large: int = topic_sizes(lda).n_topics(0.5)
 print(coherence(lda, X), document_completion(lda, X), left_to_right(lda, X, random_state=None))
+tasks = word_intrusion_tasks(lda, n_words=6) + document_intrusion_tasks(proportions, ["text"] * 100)
+low, high = intrusion_score(tasks, [[task.intruder, None] for task in tasks]).interval
 print(stability(models), sktopic.metrics.topic_diversity(lda), sktopic.__version__)
 curve = topic_number_curve(
     lda, X, n_components=[5, 10, 20], references=models, results_file="curve.jsonl", verbose=1
