@@ -121,9 +121,9 @@ class SplitMergeTopics(HybridTopics):
             window = window.with_batch(drawn.batch, drawn.topic)
         moves = window.n_documents > 0 and _are_moves_due(state, counts, update)
         state = changed(super().learned(state, counts, update, workers), window=window)
-        return self._moved(state, counts.n_documents, update) if moves else state
+        return self._moved(state, counts.n_documents, update, workers) if moves else state
 
-    def _moved(self, state, n_documents, update):
+    def _moved(self, state, n_documents, update, workers):
         """Return the state after moves of topics by the evidence of the window, which then is empty."""
         window, columns = state.window, columns_in_use(state)
         window.check_tokens(state.words.n_features, state.words.n_topics)
@@ -133,6 +133,7 @@ class SplitMergeTopics(HybridTopics):
             prior=self.doc_topic_prior(state, self.root_weights(state, update.total_samples))[columns],
             movable=~np.isin(columns, state.words.frozen_columns),
             judge=Judge(state.topic_concentration, state.topic_word_prior, state.words.n_features),
+            workers=workers,
             times=max(1.0, update.total_samples / window.total_weight),
         )
         moves.merge()
