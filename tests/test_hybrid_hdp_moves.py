@@ -92,16 +92,33 @@ def assert_history_tells_where_topics_are_from(model):
         assert np.all(np.diff(numbers[model.move_history_["n_samples"] == n_samples]) == -1)
 
 
-@pytest.mark.slow
 def test_fit_begins_with_more_topics_than_a_corpus_supports():
-    """So n_components does not matter, unless it is larger."""
+    """Their number does not depend on n_components."""
     X = bars().data[:400]
     assert enough_topics(MatrixDocuments(X)) == np.ceil(0.7 * np.sqrt(X.sum())) == 109
-    one, many, more = (make_model(n, max_iter=2).fit(X) for n in (1, 109, 130))
-    assert_array_equal(one.components_, many.components_)
-    assert_same(one.move_history_, many.move_history_)
-    assert [each._state.words.n_topics for each in (one, more)] == [109, 130]
-    assert enough_topics(MatrixDocuments(csr_array(np.full((2, 3), 1e9)))) == 1000
+    few, many = (make_model(n, max_iter=2).fit(X) for n in (1, 130))
+    assert few._state.words.n_topics == 109
+    assert_array_equal(few.components_, many.components_)
+    assert_same(few.move_history_, many.move_history_)
+
+
+def test_large_counts_and_weights_do_not_raise_the_number_of_topics_at_the_start():
+    """An entry counts as ten tokens at most, on average. Duplicates are one entry."""
+    X, weights = csr_array(np.full((30, 40), 9.0)), np.full(30, 1e6)
+    most = np.ceil(0.7 * np.sqrt(10 * 1200))
+    assert enough_topics(MatrixDocuments(X)) == np.ceil(0.7 * np.sqrt(9 * 1200)) < most
+    halves = csr_array((np.full(2400, 5e8), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape)
+    for documents in (MatrixDocuments(X, weights), MatrixDocuments(X * 1e6), MatrixDocuments(halves)):
+        assert enough_topics(documents) == most
+    assert enough_topics(MatrixDocuments(csr_array(np.full((600, 600), 9.0)))) == 1000
+    assert enough_topics(MatrixDocuments(csr_array((3, 4)))) == 1
+
+
+def test_fit_begins_with_all_given_topics():
+    given = np.random.default_rng(0).dirichlet(np.ones(3), 7)
+    model = make_model(10, components_init=given, max_iter=1).fit(SMALL)
+    assert enough_topics(MatrixDocuments(SMALL)) == 3
+    assert model._state.words.n_topics == 7
 
 
 @pytest.mark.slow
@@ -172,8 +189,8 @@ SMALL = csr_array(np.array([[3.0, 0, 1], [0, 2, 2], [1, 1, 0]]))
 @pytest.mark.slow
 def test_streams_give_the_same_as_fit_and_batch_mates_do_not_matter(tmp_path):
     X, settings = bars().data[:500], {"shuffle": False, "max_iter": 1, "total_samples": 500}
-    whole = make_model(130, **settings).fit(X)
-    part = make_model(130, n_jobs=2, **settings)
+    whole = make_model(**settings).fit(X)
+    part = make_model(enough_topics(MatrixDocuments(X)), n_jobs=2, **settings)
     part.partial_fit(X[:200]).save(tmp_path / "model")
     loaded = sktopic.load(tmp_path / "model").partial_fit(X[200:400])  # in the middle of a window
     loaded.partial_fit(X[400:])
