@@ -335,6 +335,7 @@ def test_options_without_moves_are_refused():
     for params, message in (
         ({"sampler": "table_indicator"}, "must be 'collapsed'"),
         ({"topic_word_prior": 0.0}, "must be above 0"),
+        ({"topic_concentration": 1001}, "topic_concentration=1001 is invalid .*: must be at most 1000"),
     ):
         assert_raises(ValueError, message, make_model(**params).fit, X)
     with pytest.raises(ValueError, match="not support lanes"):

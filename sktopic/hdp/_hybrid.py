@@ -18,6 +18,9 @@ from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS
 from sktopic.hdp._split_merge_topics import SplitMergeTopics, enough_topics
 from sktopic.hdp._table_step import TableStep
 
+# Largest topic_concentration with moves. Larger values outweigh the tables of documents: free columns, which
+# share it, fill again soon after moves. With reuse_topics=False, topics in use have almost no weight.
+LARGEST_CONCENTRATION = 1000
 # topic_word_prior=None with moves. The number of topics is unknown then, so the value cannot depend on it.
 DEFAULT_TOPIC_WORD_PRIOR = 0.01
 # Sweeps over a document before those of doc_burn_in, with moves. After fewer sweeps, small topics are still
@@ -54,7 +57,9 @@ class HybridHDP(MinibatchHDPEstimator):
         topic_concentration). 'paper' reproduces the paper: g ** 2 / ((g + 1) (G + topic_concentration)).
     topic_concentration : float or 'auto', default='auto'
         Concentration of the root, in [1e-12, 1e12], b0 in the literature. Larger values make the weights of
-        topics more equal. With 'auto' it is learned together with the root (see Notes).
+        topics more equal. With 'auto' it is learned together with the root (see Notes). With
+        split_merge=True, it is at most 1000. If it is 100 or more, dropped topics may return unless
+        reuse_topics=False.
     doc_concentration : float or 'auto', default='auto'
         Concentration of documents, in [1e-12, 1e12], b1 in the literature. Larger values give documents more
         topics. With 'auto' it is learned from documents that `fit` sees for the first time. `partial_fit`
@@ -314,6 +319,12 @@ class HybridHDP(MinibatchHDPEstimator):
         if self.split_merge and self.sampler != "collapsed":
             raise ValueError(
                 f"sampler={self.sampler!r} is invalid with split_merge=True: must be 'collapsed'."
+            )
+        given = self.topic_concentration
+        if self.split_merge and given != "auto" and given > LARGEST_CONCENTRATION:
+            raise ValueError(
+                f"topic_concentration={given!r} is invalid with split_merge=True: must be at most "
+                f"{LARGEST_CONCENTRATION}, or 'auto'. Larger values outweigh what documents say of topics."
             )
         if self.split_merge and self.topic_word_prior == 0:
             raise ValueError(
