@@ -1,7 +1,7 @@
 """Probabilities of the tokens of documents in other topics, for dropping a topic.
 
-A token of document j and word w has the weight (a_k + n_jk) phi_kw in topic k, where a_k is the topic's parameter
-of the documents' proportions, and n_jk are its tokens in the document.
+A token of document j and word w has the weight (a_k + n_jk) phi_kw in topic k. Here a_k is the topic's
+parameter of the documents' proportions, and n_jk are its tokens in the document.
 """
 
 import numpy as np
@@ -136,7 +136,7 @@ cdef inline double log_rest(
 cdef inline double log_elsewhere(
     const Window* window, const Topic* topic, Others* others, Py_ssize_t d
 ) noexcept nogil:
-    """Log probability of the topic's tokens in the others, one by one; each changes the weights for the next."""
+    """Log probability of the topic's tokens in the others. Each token changes the weights for the next."""
     cdef Py_ssize_t i, k
     cdef const double* phi
     cdef double likelihood, gain, total = 0.0
@@ -163,11 +163,11 @@ def compare_with_others(
     const double[::1] likelihood,
     double topic_word_prior,
 ):
-    """Return the gain of a topic over the others in some documents, without the log probability of its tokens.
+    """Return the gain of a topic over the others, except the log probability of its tokens in the topic.
 
     Parameters
     ----------
-    documents : (n,) documents with tokens of the topic                                            IN
+    documents : (n,) those that are summed over, all with tokens of the topic                      IN
     tokens : WindowTokens                                                                          IN
     number, prior : of the topic, and its a
     words : (n_features,) its tokens of each word in all documents                                 IN

@@ -1,4 +1,4 @@
-"""Two topics compared with one: which of them explains their tokens in some documents better.
+"""Two topics compared with one that has the tokens of both.
 
 A token i has a document, a word, a weight and a side, which is one of the topics. In document j side s has
 n_js tokens, of word w all documents have n_ws. The union of the topics has the parameter a = b1 r of the
