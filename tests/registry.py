@@ -90,6 +90,8 @@ SET_BY_TESTS = {"early_stopping"}
 # n_components is the number of topics at the start, and no bound on what it becomes (with this option).
 UNBOUNDED = dict.fromkeys(["CollapsedGibbsHDP", "DirectAssignmentHDP", "OnlineEMHDP", "TruncationFreeHDP"])
 UNBOUNDED["HybridHDP"] = "split_merge"
+# Parameters that an option allows smaller values only, with the largest.
+LARGEST_WITH = {("HybridHDP", "topic_concentration"): ("split_merge", 1000.0)}
 
 # What methods and functions with an X need beside it and a model, for 30 documents.
 ARGUMENTS = {
@@ -331,4 +333,7 @@ def bounds_of(estimator, name):
     found = [each for each in declared if isinstance(each, Interval) and each.type is Real]
     ends = [(each.left, each.closed in ("left", "both")) for each in found]
     ends += [(each.right, each.closed in ("right", "both")) for each in found]
-    return [end for end, is_closed in ends if is_closed and end is not None]
+    option, largest = LARGEST_WITH.get((type(estimator).__name__, name), ("", np.inf))
+    if not getattr(estimator, option, False):
+        largest = np.inf
+    return [min(end, largest) for end, is_closed in ends if is_closed and end is not None]

@@ -297,7 +297,7 @@ def test_parameters_at_their_bounds_stay_finite(estimator):
     names = estimator.get_params().keys() - {"total_samples", "n_components_prior"}
     cases = [{name: value} for name in names for value in bounds_of(estimator, name)]
     both = having(estimator, topic_concentration=0, doc_concentration=0)
-    cases += [dict.fromkeys(both, value) for name in both for value in bounds_of(estimator, name)]
+    cases += [dict(zip(both, ends)) for ends in zip(*(bounds_of(estimator, name) for name in both))]
     for params in cases:
         model = make_model(estimator, **params).fit(X[:10])
         check_finite(model.partial_fit(X[:10]), X[:10].toarray() + 0.5)

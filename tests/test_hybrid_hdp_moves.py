@@ -12,17 +12,19 @@ from scipy.special import gammaln
 
 import sktopic
 from sktopic._documents._sources import MatrixDocuments
-from sktopic._kernels.hdp._topic_sides import compare_sides
+from sktopic._kernels.hdp._topic_sides import compare_topics
+from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import array_fields, changed
 from sktopic._training import _minibatches
 from sktopic.datasets import make_bars
 from sktopic.hdp import HybridHDP, _split_merge_topics
 from sktopic.hdp._split_merge_topics import MOVE_WORK, SplitMergeTopics, enough_topics
-from sktopic.hdp._window import TopicTokens, Window
-from sktopic.hdp._window_moves import Judge, Others, WindowMoves, WindowTopic
+from sktopic.hdp._window import TopicTokens, Window, joined
+from sktopic.hdp._window_moves import Judge, Others, Similarities, WindowMoves, WindowTopic
 
 from .conftest import assert_raises, assert_same, set_attribute
 from .lda_models import batch_of, smoothed, watched
+from .reference.other_topics import compare_with_others
 from .test_interrupt import interrupted
 
 
@@ -90,16 +92,33 @@ def assert_history_tells_where_topics_are_from(model):
         assert np.all(np.diff(numbers[model.move_history_["n_samples"] == n_samples]) == -1)
 
 
-@pytest.mark.slow
 def test_fit_begins_with_more_topics_than_a_corpus_supports():
-    """So n_components does not matter, unless it is larger."""
+    """Their number does not depend on n_components."""
     X = bars().data[:400]
     assert enough_topics(MatrixDocuments(X)) == np.ceil(0.7 * np.sqrt(X.sum())) == 109
-    one, many, more = (make_model(n, max_iter=2).fit(X) for n in (1, 109, 130))
-    assert_array_equal(one.components_, many.components_)
-    assert_same(one.move_history_, many.move_history_)
-    assert [each._state.words.n_topics for each in (one, more)] == [109, 130]
-    assert enough_topics(MatrixDocuments(csr_array(np.full((2, 3), 1e9)))) == 1000
+    few, many = (make_model(n, max_iter=2).fit(X) for n in (1, 130))
+    assert few._state.words.n_topics == 109
+    assert_array_equal(few.components_, many.components_)
+    assert_same(few.move_history_, many.move_history_)
+
+
+def test_large_counts_and_weights_do_not_raise_the_number_of_topics_at_the_start():
+    """An entry counts as ten tokens at most, on average. Duplicates are one entry."""
+    X, weights = csr_array(np.full((30, 40), 9.0)), np.full(30, 1e6)
+    most = np.ceil(0.7 * np.sqrt(10 * 1200))
+    assert enough_topics(MatrixDocuments(X)) == np.ceil(0.7 * np.sqrt(9 * 1200)) < most
+    halves = csr_array((np.full(2400, 5e8), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape)
+    for documents in (MatrixDocuments(X, weights), MatrixDocuments(X * 1e6), MatrixDocuments(halves)):
+        assert enough_topics(documents) == most
+    assert enough_topics(MatrixDocuments(csr_array(np.full((600, 600), 9.0)))) == 1000
+    assert enough_topics(MatrixDocuments(csr_array((3, 4)))) == 1
+
+
+def test_fit_begins_with_all_given_topics():
+    given = np.random.default_rng(0).dirichlet(np.ones(3), 7)
+    model = make_model(10, components_init=given, max_iter=1).fit(SMALL)
+    assert enough_topics(MatrixDocuments(SMALL)) == 3
+    assert model._state.words.n_topics == 7
 
 
 @pytest.mark.slow
@@ -170,8 +189,8 @@ SMALL = csr_array(np.array([[3.0, 0, 1], [0, 2, 2], [1, 1, 0]]))
 @pytest.mark.slow
 def test_streams_give_the_same_as_fit_and_batch_mates_do_not_matter(tmp_path):
     X, settings = bars().data[:500], {"shuffle": False, "max_iter": 1, "total_samples": 500}
-    whole = make_model(130, **settings).fit(X)
-    part = make_model(130, n_jobs=2, **settings)
+    whole = make_model(**settings).fit(X)
+    part = make_model(enough_topics(MatrixDocuments(X)), n_jobs=2, **settings)
     part.partial_fit(X[:200]).save(tmp_path / "model")
     loaded = sktopic.load(tmp_path / "model").partial_fit(X[200:400])  # in the middle of a window
     loaded.partial_fit(X[400:])
@@ -186,6 +205,12 @@ def tokens_of(word, document, sample_weight=None):
     return TopicTokens(word.astype(np.int32), np.ones(len(word)), document, sample_weight)
 
 
+def test_moves_are_the_same_with_several_threads():
+    one, two = (make_model(max_iter=2, n_jobs=n).fit(bars().data[:300]) for n in (1, 2))
+    assert_same(one.move_history_, two.move_history_)
+    assert_array_equal(one.components_, two.components_)
+
+
 def test_two_topics_of_the_same_words_become_one_and_others_stay():
     rng = np.random.default_rng(0)
     document = np.repeat(np.arange(60), 8)
@@ -193,7 +218,8 @@ def test_two_topics_of_the_same_words_become_one_and_others_stay():
     for word, n_merges in ((rng.integers(0, 20, 480), 1), (rng.integers(0, 10, 480) + 10 * side, 0)):
         tokens = tokens_of(word, document)
         parts = [tokens.part(side), tokens.part(~side)]
-        moves = WindowMoves(parts, np.array([0.5, 0.5]), np.ones(2, dtype=bool), Judge(1.0, 0.1, 20))
+        prior, movable, judge = np.array([0.5, 0.5]), np.ones(2, dtype=bool), Judge(1.0, 0.1, 20)
+        moves = WindowMoves(parts, prior, movable, judge, Workers())
         moves.merge()
         moves.drop()
         assert [move[0] for move in moves.made] == ["merge"] * n_merges
@@ -204,11 +230,23 @@ def test_topics_are_compared_with_the_two_that_explain_their_words_best():
     """By probabilities: 2000 tokens do not explain more than 8."""
     counts = np.random.default_rng(0).integers(1, 9, (6, 4)) * [[1], [250], [1], [20], [5], [80]]
     topics = [tokens_of(np.repeat(np.arange(4), row), np.zeros(row.sum(), dtype=int)) for row in counts]
-    phi, expected = smoothed(counts, 0.3), set()
+    judge = Judge(1.0, 0.3, 4)
+    similarities = Similarities(topics, judge)
+    assert similarities.candidates() == nearest_in_words(counts)
+    similarities.unite([3, 0], [1, 5])
+    united = counts[[0, 2, 3, 4]] + [counts[5], [0] * 4, counts[1], [0] * 4]
+    left = np.array([0, 2, 3, 4])
+    expected = [(left[a], left[b]) for a, b in nearest_in_words(united)]
+    assert similarities.candidates() == expected
+
+
+def nearest_in_words(counts):
+    """Pairs of topics, one of which is among the two that explain the words of the other best."""
+    phi, pairs = smoothed(counts, 0.3), set()
     for k, row in enumerate(counts):
-        others = sorted(set(range(6)) - {k}, key=lambda j: -(row * np.log(phi[j])).sum())
-        expected |= {(min(k, j), max(k, j)) for j in others[:2]}
-    assert Judge(1.0, 0.3, 4).candidates(topics) == sorted(expected)
+        others = sorted(set(range(len(counts))) - {k}, key=lambda j: -(row * np.log(phi[j])).sum())
+        pairs |= {(min(k, j), max(k, j)) for j in others[:2]}
+    return sorted(pairs)
 
 
 def test_a_topic_alone_is_judged_by_its_full_likelihood():
@@ -225,7 +263,7 @@ def test_a_topic_alone_is_judged_by_its_full_likelihood():
 
 
 def test_a_dropped_topic_loses_what_its_tokens_gain_elsewhere_one_by_one():
-    """The definition, token by token."""
+    """As in the reference, which goes token by token."""
     rng, eta, n_features = np.random.default_rng(3), 0.3, 7
     weight, prior = rng.integers(1, 4, 5).astype(float), np.array([0.5, 1.5, 0.8])
     topics = []
@@ -234,28 +272,15 @@ def test_a_dropped_topic_loses_what_its_tokens_gain_elsewhere_one_by_one():
         tokens = tokens_of(rng.integers(0, n_features, 12), document, weight)
         topics.append(WindowTopic(a, replace(tokens, size=rng.uniform(0.5, 2.0, 12))))
     judge = Judge(2.0, eta, n_features)
-    others = Others(dict(zip("abc", topics)), judge)
-    in_document, of_word = np.zeros((5, 3)), np.full((n_features, 3), eta)
-    for k, topic in enumerate(topics):
-        for word, size, document in zip(topic.tokens.word, topic.tokens.size, topic.tokens.document):
-            in_document[document, k] += size
-            of_word[word, k] += size * weight[document]
-    phi, k, left = of_word / of_word.sum(axis=0), 1, [0, 2]
-    gain = judge.log_alone(topics[k].tokens, weight @ (in_document > 0).sum(axis=1), prior.sum())
-    mass, total = in_document + prior, of_word[:, k].sum()
-    for j, topic in enumerate(topics):
-        for word, size, document in zip(topic.tokens.word, topic.tokens.size, topic.tokens.document):
-            is_own, n = j == k, size * weight[document]
-            if is_own or in_document[document, k]:
-                elsewhere = (in_document[document] + prior)[left] @ phi[word, left]
-                own = size * is_own
-                here = prior[k] + in_document[document, k] - own
-                here *= (of_word[word, k] - own) / (total - own)  # in one copy of the document
-                gain += n * np.log((here + elsewhere) / (here if is_own else elsewhere))
-            if is_own:
-                share = mass[document, left] * phi[word, left]
-                gain -= n * np.log(share.sum())
-                mass[document, left] += size * share / share.sum()
+    others = Others(dict(zip("abc", topics)), judge, Workers())
+    of_all, topic = joined([topic.tokens for topic in topics])
+    given = of_all.document, of_all.word, topic, of_all.size, weight
+    of_word = np.full((n_features, 3), eta)
+    np.add.at(of_word, (of_all.word, topic), of_all.weights())
+    n_tables = weight @ [len(np.unique(topic[of_all.document == j])) for j in range(5)]
+    gain = judge.log_alone(topics[1].tokens, n_tables, prior.sum())
+    there, phi = np.array([True, False, True]), of_word / of_word.sum(axis=0)
+    gain += compare_with_others(*given, 1, prior, there, phi, eta)
     assert others.gain_of("b") == pytest.approx(gain, rel=1e-12)
 
 
@@ -279,16 +304,16 @@ def test_documents_count_as_often_as_they_weigh():
     document, word = np.sort(rng.integers(0, 8, 50)), rng.integers(0, 12, 50)
     tokens = tokens_of(word, document, np.full(8, 2.0))
     twice = tokens_of(np.tile(word, 2), np.append(document, document + 8))
-    side, judge = (np.arange(50) % 3 == 0).astype(np.int8), Judge(1.5, 0.2, 12)
+    side, judge = np.arange(50) % 3 == 0, Judge(1.5, 0.2, 12)
     some, more = (
-        compare_sides(each.by_document(), sides, 1.2, 0.4, 0.2, 12)
+        compare_topics(*(each.part(sides == s).by_document for s in (0, 1)), 1.2, 0.4, 0.2, 12)
         for each, sides in ((tokens, side), (twice, np.tile(side, 2)))
     )
     assert_allclose([*some[:2], *some[2]], [*more[:2], *more[2]], rtol=1e-12)
     assert judge.log_alone(tokens, 70.0, 2.0) == pytest.approx(judge.log_alone(twice, 70.0, 2.0), abs=1e-8)
     topic = rng.integers(0, 3, 50)
     gains = [
-        Others({k: WindowTopic(0.5, each.part(topics == k)) for k in range(3)}, judge).gain_of(1)
+        Others({k: WindowTopic(0.5, each.part(topics == k)) for k in range(3)}, judge, Workers()).gain_of(1)
         for each, topics in ((tokens, topic), (twice, np.tile(topic, 2)))
     ]
     assert gains[0] == pytest.approx(gains[1], rel=1e-12)
@@ -300,7 +325,8 @@ def test_windows_that_stand_for_a_corpus_count_its_tokens_and_tables():
     word, document = rng.integers(0, 12, 50), np.sort(rng.integers(0, 8, 50))
     tokens = replace(tokens_of(word, document), times=2.0)
     twice = tokens_of(np.tile(word, 2), np.append(document, document + 8))
-    found = [Others({0: WindowTopic(0.5, each)}, Judge(1.5, 0.2, 12))._n_tables for each in (tokens, twice)]
+    judge = Judge(1.5, 0.2, 12)
+    found = [Others({0: WindowTopic(0.5, each)}, judge, Workers())._n_tables for each in (tokens, twice)]
     assert found == [16.0, 16.0]
 
 
@@ -309,6 +335,7 @@ def test_options_without_moves_are_refused():
     for params, message in (
         ({"sampler": "table_indicator"}, "must be 'collapsed'"),
         ({"topic_word_prior": 0.0}, "must be above 0"),
+        ({"topic_concentration": 1001}, "topic_concentration=1001 is invalid .*: must be at most 1000"),
     ):
         assert_raises(ValueError, message, make_model(**params).fit, X)
     with pytest.raises(ValueError, match="not support lanes"):

@@ -386,14 +386,35 @@ class TokensByDocument(NamedTuple):
 
     Attributes
     ----------
+    document : (n_documents,) numbers of the documents, ascending                                     IN
     first : (n_documents + 1,) bounds of the tokens of each document                                  IN
     word, size : (n_tokens,) column and weight of each token                                          IN
     document_weight : (n_documents,) weight of each document                                          IN
     copy_weight : (n_documents,) weight of one copy of each document                                  IN
     """
 
+    document: NDArray[np.int64]
     first: NDArray[np.int64]
     word: NDArray[np.int32]
+    size: NDArray[np.float64]
+    document_weight: NDArray[np.float64]
+    copy_weight: NDArray[np.float64]
+
+
+class WindowTokens(NamedTuple):
+    """The tokens of all topics, document by document.
+
+    Attributes
+    ----------
+    first : (n_documents + 1,) bounds of the tokens of each document                                  IN
+    word, topic, size : (n_tokens,) column, number of the topic and weight of each token              IN
+    document_weight : (n_documents,) weight of each document                                          IN
+    copy_weight : (n_documents,) weight of one copy of each document                                  IN
+    """
+
+    first: NDArray[np.int64]
+    word: NDArray[np.int32]
+    topic: NDArray[np.int32]
     size: NDArray[np.float64]
     document_weight: NDArray[np.float64]
     copy_weight: NDArray[np.float64]

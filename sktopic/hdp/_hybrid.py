@@ -18,6 +18,9 @@ from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS
 from sktopic.hdp._split_merge_topics import SplitMergeTopics, enough_topics
 from sktopic.hdp._table_step import TableStep
 
+# Largest topic_concentration with moves. Larger values outweigh the tables of documents: free columns, which
+# share it, fill again soon after moves. With reuse_topics=False, topics in use have almost no weight.
+LARGEST_CONCENTRATION = 1000
 # topic_word_prior=None with moves. The number of topics is unknown then, so the value cannot depend on it.
 DEFAULT_TOPIC_WORD_PRIOR = 0.01
 # Sweeps over a document before those of doc_burn_in, with moves. After fewer sweeps, small topics are still
@@ -35,16 +38,15 @@ class HybridHDP(MinibatchHDPEstimator):
     By default, n_components is the largest number of topics. Topics without tokens lose their weight, but
     similar topics are not merged. n_components_ is therefore no estimate of the number of topics under the
     posterior; use `CollapsedGibbsHDP` for that. With split_merge=True, `fit` merges and drops superfluous
-    topics. n_components then has no effect on `fit` unless it is larger than the number in its description.
+    topics, and n_components has no effect on the result.
 
     Read more on the guide page "Hierarchical Dirichlet process".
 
     Parameters
     ----------
     n_components : int, default=100
-        Largest number of topics (truncation), K in the literature. With split_merge=True, `fit` raises it to
-        0.7 times the square root of the number of tokens, but not above 1000. `partial_fit` does not raise
-        it.
+        Largest number of topics (truncation), K in the literature. With split_merge=True, it has this meaning
+        only if training starts with `partial_fit`, because `fit` chooses its own number (see Notes).
     sampler : {'collapsed', 'sparse_table_indicator', 'table_indicator'}, default='collapsed'
         Sampler of documents. All draw topics from the same distribution. 'collapsed' sums the tables out and
         uses expected counts. The others draw table indicators: 'sparse_table_indicator' visits the document's
@@ -55,7 +57,9 @@ class HybridHDP(MinibatchHDPEstimator):
         topic_concentration). 'paper' reproduces the paper: g ** 2 / ((g + 1) (G + topic_concentration)).
     topic_concentration : float or 'auto', default='auto'
         Concentration of the root, in [1e-12, 1e12], b0 in the literature. Larger values make the weights of
-        topics more equal. With 'auto' it is learned together with the root (see Notes).
+        topics more equal. With 'auto' it is learned together with the root (see Notes). With
+        split_merge=True, it is at most 1000. If it is 100 or more, dropped topics may return unless
+        reuse_topics=False.
     doc_concentration : float or 'auto', default='auto'
         Concentration of documents, in [1e-12, 1e12], b1 in the literature. Larger values give documents more
         topics. With 'auto' it is learned from documents that `fit` sees for the first time. `partial_fit`
@@ -173,10 +177,12 @@ class HybridHDP(MinibatchHDPEstimator):
       sampler and `transform` sample it as `OnlineEMLDA` does.
     - Root and topic_concentration are learned in the first 100 updates, and later from documents that `fit`
       sees for the first time. With split_merge=True, they are always learned.
-    - split_merge=True: topics are merged and dropped by the drawn topics of all tokens, at most 2 ** 22,
-      after passes 1, 4, 16, ..., or 2, 8, 32, ... if a pass is one batch. If there are more, the last ones
-      stand for all, and the number is another. On 2930 blog entries,
-      training takes six times as long as without moves by default, because it begins with more topics.
+    - split_merge=True: `fit` starts with 0.7 sqrt(N) random topics, at most 1000. N is the number of tokens,
+      or ten times the number of nonzero entries of X if this is less. On 2930 blog entries, training takes
+      twice as long as with 300 topics without moves, and four times as long as with 100.
+    - Topics are merged and dropped by the drawn topics of all tokens, at most 2 ** 22, after passes 1, 4, 16,
+      ..., or 2, 8, 32, ... if a pass is one batch. If there are more, the last ones stand for all, and the
+      number is another.
     - split_merge=True, memory: 32 bytes per token, and 8 per word and initial topic; three times the latter
       during moves.
     - split_merge=True, streams: moves are made after 250, 1000, 4000, ... documents, but the number of topics
@@ -301,7 +307,7 @@ class HybridHDP(MinibatchHDPEstimator):
         return HybridTopics(inference=TableStep(self.doc_burn_in, self.doc_sweeps, sparse), **settings)
 
     def _fit_documents(self, run, documents, passes, tasks, evaluate):
-        """Train pass by pass; with moves, from more topics than the documents support."""
+        """Train pass by pass; with moves, from a number of topics that the documents determine."""
         if self.split_merge:
             state = run.method.begun(run.training.state, enough_topics(documents))
             with run.training.changing(), run.training.complete_or_undone(waits=True):
@@ -313,6 +319,12 @@ class HybridHDP(MinibatchHDPEstimator):
         if self.split_merge and self.sampler != "collapsed":
             raise ValueError(
                 f"sampler={self.sampler!r} is invalid with split_merge=True: must be 'collapsed'."
+            )
+        given = self.topic_concentration
+        if self.split_merge and given != "auto" and given > LARGEST_CONCENTRATION:
+            raise ValueError(
+                f"topic_concentration={given!r} is invalid with split_merge=True: must be at most "
+                f"{LARGEST_CONCENTRATION}, or 'auto'. Larger values outweigh what documents say of topics."
             )
         if self.split_merge and self.topic_word_prior == 0:
             raise ValueError(

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sktopic._documents._matrices import DocumentBatch
+from sktopic._documents._matrices import DocumentBatch, canonical_counts
 from sktopic._documents._sample_weight import weighted_sum
 from sktopic._inference._gibbs import GibbsStep
 from sktopic._inference._protocol import WithPriorStatistics
@@ -32,15 +32,22 @@ from sktopic.hdp._window_moves import Judge, WindowMoves
 MOVE_WORK = 2000
 # Random topics at the start of `fit` per square root of the number of tokens, and the largest number.
 TOPICS_PER_ROOT, MOST_RANDOM_TOPICS = 0.7, 1000
+# Tokens per entry of X, on average, that may raise this number. Larger counts and weights would raise it to
+# 1000 on a tiny corpus, where moves drop too few of these topics.
+TOKENS_PER_ENTRY = 10
 # How many times as many documents are seen at the next moves.
 RARER = 4.0
 
 
 def enough_topics(documents):
     """Return a number of random topics that is larger than the number that Documents support."""
-    blocks = documents.weighted_blocks()
-    n_tokens = sum(float(weighted_sum(X @ np.ones(X.shape[1]), weights)) for X, weights in blocks)
-    return int(min(math.ceil(TOPICS_PER_ROOT * math.sqrt(n_tokens)), MOST_RANDOM_TOPICS))
+    n_tokens = n_entries = 0.0
+    for X, weights in documents.groups():
+        X = canonical_counts(X)
+        n_tokens += float(weighted_sum(X.sum(axis=1, dtype=np.float64), weights))
+        n_entries += X.nnz
+    n_topics = math.ceil(TOPICS_PER_ROOT * math.sqrt(min(n_tokens, TOKENS_PER_ENTRY * n_entries)))
+    return min(max(n_topics, 1), MOST_RANDOM_TOPICS)
 
 
 @dataclass
@@ -70,10 +77,9 @@ class SplitMergeTopics(HybridTopics):
     reads_whole_batches: ClassVar[bool] = True
 
     def begun(self, state, n_topics):
-        """Return the state before training, with at least this number of random topics."""
-        if n_topics <= self.n_components:
-            return state
-        return replace(self, n_components=n_topics).start(state.words.n_features, state.seed)
+        """Return the state before training, with this number of topics, or more if more are given."""
+        n_given = 0 if self.components is None else len(self.components)
+        return replace(self, n_components=max(n_topics, n_given)).start(state.words.n_features, state.seed)
 
     def check_continuation(self, state):
         """Accept any number of topics, because `fit` chooses it."""
@@ -121,9 +127,9 @@ class SplitMergeTopics(HybridTopics):
             window = window.with_batch(drawn.batch, drawn.topic)
         moves = window.n_documents > 0 and _are_moves_due(state, counts, update)
         state = changed(super().learned(state, counts, update, workers), window=window)
-        return self._moved(state, counts.n_documents, update) if moves else state
+        return self._moved(state, counts.n_documents, update, workers) if moves else state
 
-    def _moved(self, state, n_documents, update):
+    def _moved(self, state, n_documents, update, workers):
         """Return the state after moves of topics by the evidence of the window, which then is empty."""
         window, columns = state.window, columns_in_use(state)
         window.check_tokens(state.words.n_features, state.words.n_topics)
@@ -133,6 +139,7 @@ class SplitMergeTopics(HybridTopics):
             prior=self.doc_topic_prior(state, self.root_weights(state, update.total_samples))[columns],
             movable=~np.isin(columns, state.words.frozen_columns),
             judge=Judge(state.topic_concentration, state.topic_word_prior, state.words.n_features),
+            workers=workers,
             times=max(1.0, update.total_samples / window.total_weight),
         )
         moves.merge()

@@ -1,6 +1,7 @@
 """The last documents of a stream, with the topics that their tokens were drawn to."""
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -40,16 +41,19 @@ class TopicTokens:
         """Number of the tokens in the window, by the weights of their documents."""
         return float(self.sample_weight[self.document].sum())
 
-    def bounds(self):
-        """Bounds of the tokens of each document that has some."""
-        return np.append(np.flatnonzero(np.diff(self.document, prepend=-1)), len(self))
-
+    @cached_property
     def by_document(self):
-        """The arrays in the form of _kernels.hdp._topic_sides."""
-        first = self.bounds()
-        documents = self.document[first[:-1]]
-        weights = self.weight_of(documents), self.copy_weight_of(documents)
-        return TokensByDocument(first, self.word, self.size, *weights)
+        """The arrays as TokensByDocument."""
+        begins = np.flatnonzero(np.diff(self.document, prepend=-1))
+        documents = self.document[begins]
+        return TokensByDocument(
+            document=documents,
+            first=np.append(begins, len(self)),
+            word=self.word,
+            size=self.size,
+            document_weight=self.weight_of(documents),
+            copy_weight=self.copy_weight_of(documents),
+        )
 
     def weight_of(self, documents):
         """Return as how many documents of the corpus each of these counts."""
@@ -89,13 +93,6 @@ def word_counts(topics, n_features):
     weight = np.concatenate([tokens.weights() for tokens in topics])
     place = numbers(topics), concatenated(topics, "word")
     return sp.csr_array((weight, place), shape=(len(topics), n_features))
-
-
-def document_counts(topics):
-    """Count tokens of topics (list of TopicTokens) in documents: csr_array (n_documents, n_topics)."""
-    place = concatenated(topics, "document"), numbers(topics)
-    shape = len(topics[0].sample_weight), len(topics)
-    return sp.csr_array((concatenated(topics, "size"), place), shape=shape)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,14 +14,18 @@ topic is dropped if its tokens are better in the others.
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import gammaln
 
 from sktopic._estimators._editing import TopicEdit
-from sktopic._kernels.hdp._topic_sides import compare_sides, token_likelihoods
+from sktopic._kernels._groups import WindowTokens
+from sktopic._kernels.hdp._other_topics import compare_with_others, token_likelihoods
+from sktopic._kernels.hdp._topic_sides import compare_topics
 from sktopic.hdp._moves import Move, best_first, make_moves, nearest_pairs
-from sktopic.hdp._window import TopicTokens, document_counts, joined, word_counts
+from sktopic.hdp._window import TopicTokens, joined, word_counts
 
 # Smallest gain of a move, in nats. One draw of the topics of tokens is not more precise.
 LEAST_WINDOW_GAIN = 5.0
@@ -29,8 +33,8 @@ LEAST_WINDOW_GAIN = 5.0
 MERGE_CANDIDATES = 2
 # Largest topic that may be dropped, in tokens.
 LARGEST_DROPPED = 500
-# Smallest divisor.
-SMALLEST = 1e-300
+# Number of parts of the documents of such a topic, whose gains threads compute. It does not depend on n_jobs.
+N_PARTS = 4
 
 
 @dataclass(frozen=True)
@@ -60,13 +64,14 @@ class Judge:
     topic_word_prior: float
     n_features: int
 
-    def __call__(self, tokens, side, prior, share):
-        """Return the gain of two topics; side, prior, share: as of _kernels.hdp._topic_sides."""
-        log_ratio, log_q, tables = compare_sides(
-            topic_tokens=tokens.by_document(),
-            side=side,
+    def __call__(self, first, second):
+        """Return the gain of two topics (WindowTopic)."""
+        prior = first.prior + second.prior
+        log_ratio, log_q, tables = compare_topics(
+            first_topic=first.tokens.by_document,
+            second_topic=second.tokens.by_document,
             prior=prior,
-            share=share,
+            share=first.prior / prior,
             topic_word_prior=self.topic_word_prior,
             n_features=self.n_features,
         )
@@ -81,9 +86,9 @@ class Judge:
         Its weight at the root is integrated out around its mode. A document has one table of a small topic.
         n_tables counts the tables of all topics.
         """
-        bounds, weights, eta = tokens.bounds(), tokens.weights(), self.topic_word_prior
-        document_weight = tokens.weight_of(tokens.document[bounds[:-1]])
-        tables, n = document_weight.sum(), np.add.reduceat(tokens.size, bounds[:-1])
+        by_document, weights, eta = tokens.by_document, tokens.weights(), self.topic_word_prior
+        document_weight = by_document.document_weight
+        tables, n = document_weight.sum(), np.add.reduceat(tokens.size, by_document.first[:-1])
         prior = doc_concentration * tables / (self.topic_concentration + n_tables)
         words = np.bincount(tokens.word, weights)
         words = words[words > 0.0]
@@ -92,14 +97,43 @@ class Judge:
         log_p += (gammaln(eta + words) - gammaln(eta)).sum()
         return float(log_p + gammaln(eta * self.n_features) - gammaln(eta * self.n_features + words.sum()))
 
-    def candidates(self, topics):
+
+class Similarities:
+    """Log probabilities of the words of topics under other topics, which propose merges.
+
+    Parameters
+    ----------
+    topics : list of TopicTokens, not empty
+    judge : Judge
+    """
+
+    def __init__(self, topics, judge):
+        self._judge, self._counts = judge, word_counts(topics, judge.n_features)
+        self._log_p = self._under(np.arange(len(topics)))
+        self._there = np.ones(len(topics), dtype=bool)
+
+    def _under(self, chosen):
+        """Return the log probabilities of the words of all topics under the chosen ones."""
+        eta, counts = self._judge.topic_word_prior, self._counts[chosen]
+        totals = counts.sum(axis=1) + eta * self._judge.n_features
+        counts.data = np.log1p(counts.data / eta)  # above those of words that a topic does not have
+        log_p = (self._counts @ counts.T).toarray()
+        return log_p + self._counts.sum(axis=1)[:, None] * (math.log(eta) - np.log(totals))
+
+    def candidates(self):
         """Return candidate pairs (first < second): each topic with those that explain its words best."""
-        if len(topics) < 2:
-            return []
-        counts = word_counts(topics, self.n_features)
-        log_phi = counts.toarray() + self.topic_word_prior
-        log_phi = np.log(log_phi / log_phi.sum(axis=1, keepdims=True))
-        return nearest_pairs(counts @ log_phi.T, MERGE_CANDIDATES)  # words of the row under the column
+        return nearest_pairs(self._log_p, MERGE_CANDIDATES, np.flatnonzero(self._there))
+
+    def unite(self, kept, gone):
+        """Merge the topics gone into the topics kept; no topic is there twice."""
+        n = len(self._there)
+        self._there[gone] = False
+        into = np.arange(n)
+        into[gone] = kept
+        self._counts = sp.csr_array((np.ones(n), (into, np.arange(n))), shape=(n, n)) @ self._counts
+        self._log_p[kept] += self._log_p[gone]
+        self._log_p[:, gone] = -np.inf
+        self._log_p[:, kept] = self._under(kept)
 
 
 class WindowMoves:
@@ -111,6 +145,7 @@ class WindowMoves:
     prior : (n_topics,) parameters of the documents' proportions
     movable : (n_topics,) bool, whether topics may be merged and dropped
     judge : Judge
+    workers : Workers
     times : number of documents of the corpus per document of the window
 
     Attributes
@@ -119,8 +154,8 @@ class WindowMoves:
     made : list of tuples (kind, number, other number, gain)
     """
 
-    def __init__(self, topics, prior, movable, judge, times=1.0):
-        self._judge = judge
+    def __init__(self, topics, prior, movable, judge, workers, times=1.0):
+        self._judge, self._workers = judge, workers
         counted = (replace(tokens, times=times) for tokens in topics)
         self.topics = {k: WindowTopic(float(prior[k]), tokens) for k, tokens in enumerate(counted)}
         self._movable = set(np.flatnonzero(movable).tolist())
@@ -128,13 +163,14 @@ class WindowMoves:
 
     def merge(self):
         """Merge pairs of topics that are better as one, in rounds with each topic in one pair at most."""
-        gains = {}
+        numbers = np.array([k for k in sorted(self._movable) if len(self.topics[k].tokens)], dtype=int)
+        if len(numbers) < 2:
+            return
+        similarities, gains = Similarities([self.topics[k].tokens for k in numbers.tolist()], self._judge), {}
         while True:
-            numbers = [k for k in sorted(self._movable) if len(self.topics[k].tokens)]
-            pairs = self._judge.candidates([self.topics[k].tokens for k in numbers])
-            for pair in ((numbers[a], numbers[b]) for a, b in pairs):
-                if pair not in gains:
-                    gains[pair] = -self._gain_of_two(*pair)
+            pairs = [tuple(pair) for pair in numbers[similarities.candidates()].tolist()]
+            new = [pair for pair in pairs if pair not in gains]
+            gains |= zip(new, self._workers.map_here(self._gain_of_one, new))
             merges = [
                 Move(kind="merge", topics=pair, gain=gain, least_gain=LEAST_WINDOW_GAIN)
                 for pair, gain in sorted(gains.items())
@@ -144,12 +180,11 @@ class WindowMoves:
                 return
             changed = {k for move in made for k in move.topics}
             gains = {pair: gain for pair, gain in gains.items() if changed.isdisjoint(pair)}
+            united = [(large, small) for _, large, small, _ in self.made[-len(made) :]]
+            similarities.unite(*np.searchsorted(numbers, united).T)
 
-    def _gain_of_two(self, first, second):
-        first, second = self.topics[first], self.topics[second]
-        tokens, side = joined([first.tokens, second.tokens])
-        prior = first.prior + second.prior
-        return self._judge(tokens, side.astype(np.int8), prior, first.prior / prior)
+    def _gain_of_one(self, first, second):
+        return -self._judge(self.topics[first], self.topics[second])
 
     def _unite(self, move):
         large, small = sorted(move.topics, key=lambda k: -self.topics[k].tokens.number)
@@ -162,7 +197,7 @@ class WindowMoves:
 
     def drop(self):
         """Drop topics without tokens or whose tokens are better in the others, the smallest first."""
-        others = Others(self.topics, self._judge)
+        others = Others(self.topics, self._judge, self._workers)
         sizes = {k: topic.tokens.number for k, topic in self.topics.items()}
 
         def planned():
@@ -198,24 +233,32 @@ class Others:
     ----------
     topics : dict of WindowTopic by their numbers
     judge : Judge
+    workers : Workers
     """
 
-    def __init__(self, topics, judge):
+    def __init__(self, topics, judge, workers):
         tokens = [topic.tokens for topic in topics.values()]
-        self._topics, self._judge = dict(topics), judge
+        self._topics, self._judge, self._workers = dict(topics), judge, workers
         self._column = {k: i for i, k in enumerate(topics)}
-        self._there = np.array([len(some) > 0 for some in tokens])
         self._prior = np.array([topic.prior for topic in topics.values()])
-        self._of_documents = document_counts(tokens)
-        counts = word_counts(tokens, judge.n_features).toarray().T + judge.topic_word_prior
-        self._phi = np.ascontiguousarray(counts / counts.sum(axis=0))
-        self._tokens, self._topic = joined(tokens)
-        self._n_tables = float(self._tokens.weight_of(self._of_documents.nonzero()[0]).sum())
-        self._first = np.searchsorted(self._tokens.document, np.arange(self._of_documents.shape[0] + 1))
-        self._likelihood = np.empty(len(self._tokens))
-        table, types = self._of_documents, (np.int64, np.int32, np.float64)
-        csr = (array.astype(dtype) for array, dtype in zip((table.indptr, table.indices, table.data), types))
-        token_likelihoods(self._first, self._tokens.word, *csr, self._prior, self._phi, self._likelihood)
+        self._there = np.array([len(some) > 0 for some in tokens])
+        self._n_tables = float(sum(some.by_document.document_weight.sum() for some in tokens))
+        self._phi = word_counts(tokens, judge.n_features).T.tocsr().toarray()
+        self._phi += judge.topic_word_prior
+        self._phi /= self._phi.sum(axis=0)
+        of_all, topic = joined(tokens)
+        documents = np.arange(len(of_all.sample_weight))
+        self._tokens = WindowTokens(
+            first=np.searchsorted(of_all.document, np.append(documents, len(documents))),
+            word=of_all.word,
+            topic=topic.astype(np.int32),
+            size=of_all.size,
+            document_weight=of_all.weight_of(documents),
+            copy_weight=of_all.copy_weight_of(documents),
+        )
+        self._likelihood = np.empty(len(of_all))
+        fill = partial(token_likelihoods, self._tokens, self._prior, self._phi, self._likelihood)
+        workers.map_here(fill, workers.ranges(len(documents)))
 
     def drop(self, number):
         self._there[self._column[number]] = False
@@ -224,58 +267,24 @@ class Others:
         """Whether no other topic has tokens."""
         return self._there.sum() == self._there[self._column[number]]
 
-    def _mass(self, tokens, there):
-        """Return the weights of the present topics in the documents of tokens, (n_tokens, n_topics)."""
-        return (self._of_documents[tokens.document].toarray() + self._prior) * there
-
-    def _log_elsewhere(self, tokens, there):
-        """Return the log probability of tokens in the present topics.
-
-        Tokens of a document are added one by one, and each changes the proportions for the next.
-        """
-        bounds = tokens.bounds()
-        starts, lengths = bounds[:-1], np.diff(bounds)
-        order = np.argsort(-lengths, kind="stable")
-        starts, lengths = starts[order], lengths[order]
-        mass, weights, total = self._mass(tokens.part(starts), there), tokens.weights(), 0.0
-        for i in range(lengths[0]):
-            n = np.searchsorted(-lengths, -i)  # number of longer documents
-            place = starts[:n] + i
-            share = mass[:n] * self._phi[tokens.word[place]]
-            likelihood = share.sum(axis=1)
-            total += (weights[place] * np.log(likelihood)).sum()
-            mass[:n] += share * (tokens.size[place] / likelihood)[:, None]
-        return total
-
     def gain_of(self, number):
         """Return by how much the topic is better than its tokens in the others, in nats.
 
         As for two topics, the uncertainty of its tokens counts: the probability that they are in this topic,
         given its documents.
         """
-        topic, judge, k = self._topics[number], self._judge, self._column[number]
-        tokens, eta = topic.tokens, judge.topic_word_prior
-        bounds, weights = tokens.bounds(), tokens.weights()
-        documents = tokens.document[bounds[:-1]]
-        n = np.add.reduceat(tokens.size, bounds[:-1])
-        words, total = np.bincount(tokens.word, weights, judge.n_features), weights.sum()
-
-        there = self._there & (np.arange(len(self._there)) != k)
-        elsewhere = np.einsum("ik,ik->i", self._mass(tokens, there), self._phi[tokens.word])
-        log_elsewhere = self._log_elsewhere(tokens, there)
-        here = topic.prior + np.repeat(n, np.diff(bounds)) - tokens.size
-        own = tokens.size * tokens.copy_weight_of(tokens.document)
-        here *= eta + np.maximum(words[tokens.word] - own, 0.0)  # differences may round to less
-        here /= eta * judge.n_features + np.maximum(total - own, 0.0)
-        gain = judge.log_alone(tokens, self._n_tables, self._prior.sum())
-        gain -= log_elsewhere + (weights * np.log(here / (here + elsewhere))).sum()
-
-        lengths = self._first[documents + 1] - self._first[documents]
-        rows = np.repeat(self._first[documents] - np.append(0, lengths[:-1].cumsum()), lengths)
-        rows += np.arange(len(rows))
-        n = np.repeat(n, lengths)[self._topic[rows] != k]
-        rows = rows[self._topic[rows] != k]
-        rest = self._tokens.part(rows)
-        here = (topic.prior + n) * (eta + words[rest.word]) / (eta * judge.n_features + total)
-        elsewhere = self._likelihood[rows] - (topic.prior + n) * self._phi[rest.word, k]
-        return float(gain + (rest.weights() * np.log1p(here / np.maximum(elsewhere, SMALLEST))).sum())
+        topic, k = self._topics[number], self._column[number]
+        compare = partial(
+            compare_with_others,
+            tokens=self._tokens,
+            number=k,
+            prior=topic.prior,
+            words=np.bincount(topic.tokens.word, topic.tokens.weights(), self._judge.n_features),
+            other_prior=self._prior * (self._there & (np.arange(len(self._there)) != k)),
+            phi=self._phi,
+            likelihood=self._likelihood,
+            topic_word_prior=self._judge.topic_word_prior,
+        )
+        parts = np.array_split(topic.tokens.by_document.document, N_PARTS)
+        gain = sum(self._workers.map_here(compare, [(documents,) for documents in parts]))
+        return gain + self._judge.log_alone(topic.tokens, self._n_tables, self._prior.sum())

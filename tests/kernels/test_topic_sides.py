@@ -1,14 +1,13 @@
-"""Two sides of a topic against the NumPy twin, the full joint probability and enumeration."""
+"""Two topics compared with one, against the NumPy twin, the full joint probability and enumeration."""
 
 from itertools import product
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from sktopic._kernels._groups import TokensByDocument
-from sktopic._kernels.hdp._topic_sides import compare_sides, token_likelihoods
+from sktopic._kernels.hdp._topic_sides import compare_topics
 from tests.reference import topic_sides as reference
 
 ETA, N_FEATURES = 0.3, 9
@@ -24,10 +23,18 @@ def tokens(seed=0, n=60, n_documents=7, whole=True):
     return document, word, size, weight, rng.integers(0, 2, n).astype(np.int8)
 
 
+def side_tokens(document, word, size, weight):
+    """TokensByDocument."""
+    documents, first = np.unique(document, return_index=True)
+    weight = weight[documents]
+    bounds = np.append(first, len(document))
+    return TokensByDocument(documents, bounds, word, size, weight, np.minimum(weight, 1.0))
+
+
 def compared(document, word, size, weight, side, prior, share):
-    first = np.searchsorted(document, np.arange(len(weight) + 1))
-    topic_tokens = TokensByDocument(first, word, size, weight, np.minimum(weight, 1.0))
-    return compare_sides(topic_tokens, side, prior, share, ETA, N_FEATURES)
+    of_tokens = document, word, size
+    sides = [side_tokens(*(each[side == s] for each in of_tokens), weight) for s in (0, 1)]
+    return compare_topics(*sides, prior, share, ETA, N_FEATURES)
 
 
 @pytest.mark.parametrize(
@@ -67,15 +74,3 @@ def test_conditionals_are_those_of_the_joint_probability():
                 logs.append(sides.log_joint())
             sides.side[i] = states[i]
             assert np.log(p) == pytest.approx(logs[1] - np.logaddexp(*logs), abs=1e-10)
-
-
-def test_likelihoods_of_tokens_are_sums_over_topics():
-    rng = np.random.default_rng(3)
-    document, word, *_ = tokens(2)
-    phi, prior = rng.random((N_FEATURES, 5)), rng.random(5)
-    counts = sp.csr_array(rng.integers(0, 3, (7, 5)).astype(float))
-    found = np.empty(len(word))
-    first = np.searchsorted(document, np.arange(8))
-    arrays = counts.indptr.astype(np.int64), counts.indices.astype(np.int32), counts.data
-    token_likelihoods(first, word, *arrays, prior, phi, found)
-    assert_allclose(found, ((counts.toarray() + prior)[document] * phi[word]).sum(axis=1), rtol=1e-12)

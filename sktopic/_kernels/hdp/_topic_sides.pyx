@@ -1,8 +1,9 @@
-"""Two sides of a topic: whether its tokens in some documents are better explained by one topic or by two.
+"""Two topics compared with one that has the tokens of both.
 
-A token i has a document, a word, a weight and a side. In document j side s has n_js tokens, of word w all
-documents have n_ws. A topic has the parameter a = b1 r of the documents' proportions, its sides have a v_s,
-where v_0 + v_1 = 1. Tables and topics being summed out, two topics are to one as
+A token i has a document, a word, a weight and a side, which is one of the topics. In document j side s has
+n_js tokens, of word w all documents have n_ws. The union of the topics has the parameter a = b1 r of the
+documents' proportions, its sides have a v_s, where v_0 + v_1 = 1. Tables and topics being summed out, two
+topics are to one as
 
     R = prod_j Gamma(a) / Gamma(a + n_j) prod_s Gamma(a v_s + n_js) / Gamma(a v_s)
         prod_s B(beta + n_.s) / B(beta) / (B(beta + n_.) / B(beta)).
@@ -23,20 +24,59 @@ from sktopic._kernels.threads._interrupt cimport count_work
 cdef double LEAST_SHARE = 1e-6
 
 
-cdef struct Tokens:
+cdef struct Topic:
+    # The tokens of a topic by document.
     Py_ssize_t n_documents
+    const int64_t* document
     const int64_t* first
     const int32_t* word
     const double* size
     const double* document_weight
     const double* copy_weight
-    const int8_t* side
+
+
+cdef struct Tokens:
+    # Those of both topics.
+    Py_ssize_t n_documents
+    int64_t* first
+    int32_t* word
+    double* size
+    double* document_weight
+    double* copy_weight
+    int8_t* side
     # Counts of the two sides by word (two neighbors each), and in all.
     double* by_word
     double[2] total
     double[2] prior     # a v
     double topic_word_prior
     double norm_offset
+
+
+cdef void join(const Topic* topics, Tokens* tokens) noexcept nogil:
+    """Fill the arrays of the tokens of both topics, document by document."""
+    cdef Py_ssize_t[2] at = [0, 0]  # the next document of each topic
+    cdef Py_ssize_t i, d = 0, n = 0
+    cdef int64_t document
+    cdef int s
+    while True:
+        document = -1
+        for s in range(2):
+            if at[s] < topics[s].n_documents and (document < 0 or topics[s].document[at[s]] < document):
+                document = topics[s].document[at[s]]
+                tokens.document_weight[d] = topics[s].document_weight[at[s]]
+                tokens.copy_weight[d] = topics[s].copy_weight[at[s]]
+        tokens.first[d] = n
+        if document < 0:
+            break
+        for s in range(2):
+            if at[s] == topics[s].n_documents or topics[s].document[at[s]] != document:
+                continue
+            for i in range(topics[s].first[at[s]], topics[s].first[at[s] + 1]):
+                tokens.word[n], tokens.size[n], tokens.side[n] = topics[s].word[i], topics[s].size[i], s
+                n += 1
+            at[s] += 1
+        d += 1
+    tokens.n_documents = d
 
 
 cdef void count(Tokens* tokens) noexcept nogil:
@@ -160,9 +200,23 @@ cdef double log_words(const Tokens* tokens, uint8_t* seen, Py_ssize_t* done) exc
     return total - lgamma(n0 + tokens.norm_offset) - lgamma(n1 + tokens.norm_offset)
 
 
-def compare_sides(
-    topic_tokens,
-    const int8_t[::1] side,
+cdef Topic topic_of(topic_tokens):
+    """The pointers of TokensByDocument."""
+    cdef const int64_t[::1] document = topic_tokens.document, first = topic_tokens.first
+    cdef const int32_t[::1] word = topic_tokens.word
+    cdef const double[::1] size = topic_tokens.size
+    cdef const double[::1] document_weight = topic_tokens.document_weight
+    cdef const double[::1] copy_weight = topic_tokens.copy_weight
+    cdef Topic topic
+    topic.n_documents, topic.document, topic.first = document.shape[0], &document[0], &first[0]
+    topic.word, topic.size = &word[0], &size[0]
+    topic.document_weight, topic.copy_weight = &document_weight[0], &copy_weight[0]
+    return topic
+
+
+def compare_topics(
+    first_topic,
+    second_topic,
     double prior,
     double share,
     double topic_word_prior,
@@ -172,77 +226,39 @@ def compare_sides(
 
     Parameters
     ----------
-    topic_tokens : TokensByDocument                                                                     IN
-    side : (n_tokens,) 0 or 1                                                                           IN
-    prior, share : a, and v of side 0 before its step
+    first_topic, second_topic : TokensByDocument, not empty                                             IN
+    prior, share : a, and v of the first topic before its step
     topic_word_prior, n_features : beta, and the number of words there are
 
     Returns
     -------
     log_ratio, log_q, tables : log R, the sum of log p(s_i | all other sides), and the expected tables of both
-    sides.
+    topics.
     """
-    cdef const int64_t[::1] first = topic_tokens.first
-    cdef const int32_t[::1] word = topic_tokens.word
-    cdef const double[::1] size = topic_tokens.size
-    cdef const double[::1] document_weight = topic_tokens.document_weight
-    cdef const double[::1] copy_weight = topic_tokens.copy_weight
+    cdef Topic[2] topics = [topic_of(first_topic), topic_of(second_topic)]
+    cdef Py_ssize_t n_tokens = len(first_topic.word) + len(second_topic.word)
+    cdef Py_ssize_t n_documents = topics[0].n_documents + topics[1].n_documents
+    cdef int64_t[::1] first = np.empty(n_documents + 1, dtype=np.int64)
+    cdef int32_t[::1] word = np.empty(n_tokens, dtype=np.int32)
+    cdef int8_t[::1] side = np.empty(n_tokens, dtype=np.int8)
+    cdef double[::1] size = np.empty(n_tokens)
+    cdef double[::1] document_weight = np.empty(n_documents), copy_weight = np.empty(n_documents)
+    cdef double[::1] by_word = np.zeros(2 * n_features)
+    cdef uint8_t[::1] seen = np.zeros(n_features, dtype=np.uint8)
     cdef Tokens tokens
     cdef Py_ssize_t done = 0
     cdef double log_q, log_ratio
     cdef double[2] tables
-    cdef double[::1] by_word = np.zeros(2 * n_features)
-    cdef uint8_t[::1] seen = np.zeros(n_features, dtype=np.uint8)
-    tokens.n_documents, tokens.first = first.shape[0] - 1, &first[0]
-    tokens.word, tokens.size, tokens.side = &word[0], &size[0], &side[0]
+    tokens.first, tokens.word, tokens.size, tokens.side = &first[0], &word[0], &size[0], &side[0]
     tokens.document_weight, tokens.copy_weight = &document_weight[0], &copy_weight[0]
     tokens.by_word = &by_word[0]
     tokens.prior[0], tokens.prior[1] = prior * share, prior * (1.0 - share)
     tokens.topic_word_prior, tokens.norm_offset = topic_word_prior, topic_word_prior * n_features
     with nogil:
+        join(topics, &tokens)
         count(&tokens)
         share_out(&tokens)
         log_q = log_conditionals(&tokens, &done)
         log_ratio = log_documents(&tokens, &done) + log_words(&tokens, &seen[0], &done)
         find_tables(&tokens, tables)
     return log_ratio, log_q, (tables[0], tables[1])
-
-
-def token_likelihoods(
-    const int64_t[::1] first,
-    const int32_t[::1] word,
-    const int64_t[::1] indptr,
-    const int32_t[::1] topic,
-    const double[::1] count,
-    const double[::1] prior,
-    const double[:, ::1] phi,
-    double[::1] likelihood,
-):
-    """Sum the probabilities of a document's words over topics, up to a factor of the document.
-
-    Parameters
-    ----------
-    first : (n_documents + 1,) bounds of the tokens of each document                               IN
-    word : (n_tokens,) row of each token's word                                                    IN
-    indptr, topic, count : tokens n_jk of documents in topics, in CSR                              IN
-    prior : (n_topics,) a_k                                                                        IN
-    phi : (n_features, n_topics)                                                                   IN
-    likelihood : (n_tokens,) sum_k (a_k + n_jk) phi_kw                                            OUT
-    """
-    cdef Py_ssize_t d, i, k, n_topics = prior.shape[0], done = 0
-    cdef double total
-    cdef double[::1] mass = np.array(prior)
-    cdef const double* row
-    with nogil:
-        for d in range(first.shape[0] - 1):
-            count_work(&done, (first[d + 1] - first[d]) * n_topics)
-            for i in range(indptr[d], indptr[d + 1]):
-                mass[topic[i]] += count[i]
-            for i in range(first[d], first[d + 1]):
-                row = &phi[word[i], 0]
-                total = 0.0
-                for k in range(n_topics):
-                    total += mass[k] * row[k]
-                likelihood[i] = total
-            for i in range(indptr[d], indptr[d + 1]):
-                mass[topic[i]] = prior[topic[i]]
