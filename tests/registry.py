@@ -63,7 +63,7 @@ VARIANTS = {
     ],
     "OnlineVariationalHDP": [{"doc_n_components": 1}],
     "DirectAssignmentHDP": [
-        {"learning_method": "batch", "topic_word_prior": "auto", "topic_expectation": "mean"},
+        {"topic_word_prior": "auto", "topic_expectation": "mean"},
         {"learning_method": "memoized", "document_start": "warm"},
         {"learning_method": "memoized", "document_start": "better", "split_merge": False},
         {

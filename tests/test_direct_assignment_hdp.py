@@ -13,13 +13,12 @@ from scipy.special import gammaln
 from threadpoolctl import threadpool_limits
 
 from sktopic._runtime._parallel import Workers
-from sktopic._topics._word_count_views import posterior_bound, probabilities
+from sktopic._topics._word_count_views import posterior_bound
 from sktopic._training._statistics_updates import BatchCounts
 from sktopic.datasets import make_bars
 from sktopic.hdp import DirectAssignmentHDP
 from sktopic.hdp._batch_moves import BatchMoves, MoveSettings
 from sktopic.hdp._batch_proposals import AscentProposals, RestrictedProposals
-from sktopic.hdp._direct_assignment_passes import WholeCorpus
 from sktopic.hdp._direct_assignment_state import column_of, postponed, weights_bound, with_kept, with_merged
 from sktopic.hdp._document_inference import start_without
 from sktopic.hdp._final_moves import FinalMoves, documents_change, words_change
@@ -131,55 +130,6 @@ def test_topic_concentration_is_learned_by_its_formula(prior):
     left = np.log(1.0 - memoized.fit(X)._state.weights.sum())
     # The weights have moved a little since, as passes end before they are settled.
     assert memoized.topic_concentration_ == pytest.approx((7 + prior[0]) / (prior[1] - left), rel=1e-5)
-
-
-# Coordinate ascent
-
-
-FIXED = {"doc_concentration": 1.0, "topic_concentration": 2.0}
-LEARNED = {"topic_concentration_prior": (20.0, 1.0), "topic_word_prior": "auto"}
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"document_start": "warm", **FIXED},
-        {"document_start": "warm", "split_merge": False, **LEARNED},
-        {"document_start": "better", "split_merge": False, **FIXED},
-        {"document_start": "better", **LEARNED},
-        {"topic_expectation": "mean", "split_merge": False, **FIXED},
-    ],
-    ids=["warm", "warm learned", "better", "better learned", "mean"],
-)
-def test_batch_never_lowers_the_bound(monkeypatch, settings):
-    """With means, it is the bound with topics as parameters, under a Dirichlet prior whose mode they are."""
-    seen, original = [], WholeCorpus.infer
-
-    def terms(state):
-        if settings.get("topic_expectation") == "mean":
-            topics = probabilities(state.words, state.total_samples, state.topic_word_prior).components()
-            return state.topic_word_prior * np.log(topics).sum()
-        topics = posterior_bound(state.words, state.total_samples, state.topic_word_prior)
-        if "doc_concentration" in settings:
-            return topics
-        # Densities of the priors of logarithms belong to the bound.
-        gamma, alpha = state.topic_concentration, state.doc_concentration
-        return topics + np.log(alpha) - alpha + 20.0 * np.log(gamma) - gamma
-
-    def infer(self, state, *arguments):
-        counts = original(self, state, *arguments)
-        if state.n_topic_updates > 0:
-            seen.append(counts.bound() + weights_bound(state) + terms(state))
-        return counts
-
-    monkeypatch.setattr(WholeCorpus, "infer", infer)
-    precise = {"max_doc_update_iter": 300, "mean_change_tol": 1e-10, "max_iter": 30}
-    model = make_model(learning_method="batch", **precise, **settings).fit(X)
-    assert len(seen) == 29
-    assert np.diff(seen).min() > -1e-6 * abs(seen[-1])
-    assert seen[-1] > seen[0] + 10
-    if "split_merge" not in settings:
-        assert {"split", "merge"} & set(model.move_history_["kind"])
 
 
 # Moves
@@ -434,7 +384,7 @@ def test_final_moves_gain_what_the_whole_bound_does():
             counts = model._method().inference(batch, model._state, workers)
             final.add(BatchCounts(counts, batch.words, 20.0, batch.cell_count.sum()), workers)
         final._dropped[:] = -np.inf
-        after_pass, _, _, made = final.make(model._state, workers)
+        after_pass, made = final.make(model._state, workers)
         words = replace(final._sums, scale=1.0 / final._n_documents)
         gains = changes + words_change(replace(model._state, words=words), pairs, workers)
     lam, pairs = eta + 2.0 * np.einsum("dw,dwk->kw", X.toarray(), phi), pairs.tolist()
@@ -472,9 +422,8 @@ def test_gain_of_drops_is_that_of_the_whole_bound():
             gain = final._dropped[n - 1] + final._topics_change(n)
             assert gain == pytest.approx(expected, rel=1e-8, abs=1e-12 * abs(before))
         final._dropped[1] = 1e9
-        after, kept, _, made = final.make(model._state, workers)
-    assert_array_equal(after.ids, model._state.ids[kept])
-    gone = sorted(model._state.ids[~kept])
+        after, made = final.make(model._state, workers)
+    gone = np.setdiff1d(model._state.ids, after.ids).tolist()
     assert sorted(move[:3] for move in made) == [("drop", k, -1) for k in gone] and len(gone) == 2
 
 
@@ -681,11 +630,9 @@ def test_settings_that_contradict_the_learning_method_are_refused():
     memoized = {"learning_method": "memoized", "max_iter": 1}
     with pytest.raises(ValueError, match="total_samples=9 is invalid with learning_method='memoized'"):
         make_model(total_samples=9, **memoized).fit(X)
-    for learning_method in ("batch", "memoized"):
-        match = f"move_proposals='restricted' is invalid with learning_method='{learning_method}'"
-        with pytest.raises(ValueError, match=match):
-            make_model(learning_method=learning_method, move_proposals="restricted").fit(X)
-    for before, after in ("memoized", "online"), ("memoized", "batch"), ("batch", "memoized"):
+    with pytest.raises(ValueError, match="move_proposals='restricted' is invalid with learning_method='mem"):
+        make_model(move_proposals="restricted", **memoized).fit(X)
+    for before, after in ("memoized", "online"), ("online", "memoized"):
         model = make_model(**memoized | {"learning_method": before}).fit(X).set_params(learning_method=after)
         with pytest.raises(ValueError, match=f"learning_method='{after}' is .* from or to 'memoized'"):
             model.partial_fit(X)

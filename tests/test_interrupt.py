@@ -264,7 +264,7 @@ UPDATES = [
     ("OnlineEMHDP", {"max_births": 3, "learning_decay": 0.0}, "hdp._online_em_method:with_births", True),
     ("TruncationFreeHDP", {}, f"{COUNTS}.add", True),
     ("DirectAssignmentHDP", {}, "hdp._batch_moves:BatchMoves.merge", False),
-    ("DirectAssignmentHDP", {}, "hdp._direct_assignment_method:DirectAssignment.updated", True),
+    ("DirectAssignmentHDP", {}, "hdp._direct_assignment_method:DirectAssignment.learned", True),
 ]
 
 

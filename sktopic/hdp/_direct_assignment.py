@@ -17,7 +17,7 @@ from sktopic._typing import IntArray
 from sktopic.hdp._batch_moves import MoveSettings
 from sktopic.hdp._batch_proposals import AscentProposals, RestrictedProposals
 from sktopic.hdp._direct_assignment_method import DirectAssignment
-from sktopic.hdp._direct_assignment_passes import fit_batch, fit_online
+from sktopic.hdp._direct_assignment_passes import fit_online
 from sktopic.hdp._direct_assignment_state import DirectAssignmentState
 from sktopic.hdp._document_inference import DocumentInference
 from sktopic.hdp._estimator import MinibatchHDPEstimator, topic_word_posterior
@@ -27,13 +27,13 @@ from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS
 # Number of standard errors by which the gain of a move must exceed zero.
 CONFIDENCE = {"significant": 2.0, "any": 0.0}
 PROPOSALS = {"ascent": AscentProposals(), "restricted": RestrictedProposals()}
-TRAINERS = {"online": fit_online, "batch": fit_batch, "memoized": fit_memoized}
+TRAINERS = {"online": fit_online, "memoized": fit_memoized}
 # Number of topics at the start if neither the number nor topics are given.
 DEFAULT_TOPICS = 20
 # Default number of passes.
-DEFAULT_PASSES = {"online": 5, "batch": 5, "memoized": 15}
+DEFAULT_PASSES = {"online": 5, "memoized": 15}
 # Default start of documents that were seen before.
-DEFAULT_START = {"online": "cold", "batch": "better", "memoized": "better"}
+DEFAULT_START = {"online": "cold", "memoized": "better"}
 
 
 class DirectAssignmentHDP(MinibatchHDPEstimator):
@@ -41,8 +41,8 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
 
     Documents draw their proportions from shared topic weights, and topics have Dirichlet posteriors. After a
     batch, topics are split or merged if that raises the evidence lower bound. In the literature, this is
-    oHDP-SM, and without moves oHDP (online) or bHDP (batch). Choose this model to find a number of topics
-    in a stream, or in a corpus that is too large for `CollapsedGibbsHDP`.
+    oHDP-SM, and without moves oHDP (online) or bHDP (batch inference). Choose this model to find a number of
+    topics in a stream, or in a corpus that is too large for `CollapsedGibbsHDP`.
 
     Read more on the guide page "Hierarchical Dirichlet process".
 
@@ -54,11 +54,10 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         100 to 16; over 1392 papers, from 20 to 30 and from 100 to 52. With learning_method='memoized' and
         moves, `fit` starts from topics that it finds in the data, and small numbers have no effect (see
         Notes). Compare models by `score` or `elbo`.
-    learning_method : {'online', 'batch', 'memoized'}, default='online'
-        'online' updates the model after each batch. 'batch' updates it once per pass, and needs more passes
-        because each splits at most max_splits topics. `partial_fit` then works online. With 'memoized', each
-        batch stores sums that its next visit replaces (Hughes and Sudderth, 2013). This takes memory (see
-        Notes).
+    learning_method : {'online', 'memoized'}, default='online'
+        'online' moves the model towards each batch by a step. With 'memoized', each batch stores sums that
+        its next visit replaces (Hughes and Sudderth, 2013). This needs no step size, but memory (see Notes).
+        With a batch_size of at least the number of documents, it is batch inference.
     split_merge : bool, default=True
         Whether topics are split and merged. With move_proposals='ascent', a topic is not merged until four
         passes or fifty updates after its last change. After r refused splits or merges, it waits 2 ** r
@@ -80,8 +79,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     final_moves : bool, default=True
         Whether the last pass of `fit`, if there are several, only merges topics and drops small ones. The
         moves are judged on the whole corpus. Early stopping adds such a pass. The pass is repeated until no
-        move raises the bound, usually once or twice; with learning_method='batch', moves are repeated inside
-        it. 'memoized' and `partial_fit` have no such pass.
+        move raises the bound, usually once or twice. 'memoized' and `partial_fit` have no such pass.
     document_start : {'cold', 'warm', 'better'} or None, default=None
         Start of a document's inference with learning_method='batch' or 'memoized': equal shares of all topics
         ('cold'), the result of the last pass ('warm'), or both, keeping the better result ('better'). If
@@ -211,8 +209,6 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
       a step size of 1.
     - The bound favors fewer topics than `score` does: on texts, scores may be higher without moves.
     - 'online': batches of a few hundred documents make moves reliable; batches of one or two make none.
-    - 'batch': no pass lowers the bound at the documents' present state, if the concentrations are given,
-      topic_concentration is above 10 / 9 and document_start is not 'cold'.
     - 'memoized': with moves and without components_init, `fit` starts from the topics of a Gibbs chain: 300
       sweeps of `CollapsedGibbsHDP` over at most four million tokens. It begins with ``0.5 * sqrt(tokens)``
       random topics (20 to 300), or with n_components if it is larger. The chain ignores document weights.
@@ -252,7 +248,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         **LEARNED_CONCENTRATIONS,
         "n_components": [*MinibatchHDPEstimator._parameter_constraints["n_components"], None],
         "max_iter": [*MinibatchHDPEstimator._parameter_constraints["max_iter"], None],
-        "learning_method": [StrOptions({"online", "batch", "memoized"})],
+        "learning_method": [StrOptions(set(TRAINERS))],
         "split_merge": ["boolean"],
         "max_splits": [Interval(Integral, 0, None, closed="left")],
         "move_proposals": [StrOptions(set(PROPOSALS))],
@@ -274,7 +270,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         self,
         n_components: int | None = None,
         *,
-        learning_method: Literal["online", "batch", "memoized"] = "online",
+        learning_method: Literal["online", "memoized"] = "online",
         split_merge: bool = True,
         max_splits: int = 3,
         move_proposals: Literal["ascent", "restricted"] = "ascent",
@@ -343,10 +339,10 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
                 " must be None or 'cold'."
             )
 
-        if self.learning_method != "online" and self.move_proposals != "ascent":
+        if self.learning_method == "memoized" and self.move_proposals != "ascent":
             raise ValueError(
-                f"move_proposals={self.move_proposals!r} is invalid with learning_method="
-                f"{self.learning_method!r}: must be 'ascent'."
+                f"move_proposals={self.move_proposals!r} is invalid with learning_method='memoized':"
+                " must be 'ascent'."
             )
         if self.learning_method == "memoized" and self.total_samples is not None:
             raise ValueError(
@@ -392,10 +388,8 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         return range_of_numbers(state)
 
     def _passes(self, n_documents):
-        passes, learning_method = super()._passes(n_documents), self.learning_method
-        repeats = self.split_merge and self.final_moves and learning_method != "memoized"
-        passes = replace(passes, may_repeat=repeats)
-        return replace(passes, size=None, shuffle=False) if learning_method == "batch" else passes
+        repeats = self.split_merge and self.final_moves and self.learning_method == "online"
+        return replace(super()._passes(n_documents), may_repeat=repeats)
 
     def _fit_documents(self, run, documents, passes, tasks, evaluate):
         TRAINERS[self.learning_method](run, documents, passes, tasks, evaluate)

@@ -38,7 +38,7 @@ class DirectAssignment(HDPMethod):
     word_prior_start : topic_word_prior before it is learned
     moves : MoveSettings, or None without splits and merges
     document_start : 'cold', 'warm' or 'better', the start of inference in documents that were seen before
-    learning_method : 'online', 'batch' or 'memoized'; statistics of the last are sums over batches
+    learning_method : 'online' or 'memoized'; statistics of the second are sums over batches
     """
 
     inference: DocumentInference
@@ -102,10 +102,6 @@ class DirectAssignment(HDPMethod):
         return self.inference(batch, of_corpus(state, update), workers)
 
     def learned(self, state, counts, update, workers):
-        return self.updated(state, counts, update, workers)[0]
-
-    def updated(self, state, counts, update, workers):
-        """Return the state after BatchCounts with words, and its tokens (n_documents, n_topics)."""
         scale, rho = update.total_samples / counts.n_documents, self.step_size(state, update)
         found, batch, splits, made = counts.expected, counts.expected.batch, [], []
         moves = self._moves_by(state, batch, scale, update, workers)
@@ -122,9 +118,9 @@ class DirectAssignment(HDPMethod):
         if splits:
             state, tokens, parted = moves.split(state, splits, found)
             made = made + parted
-        if not is_first or update.is_whole_corpus:  # the first batch was inferred with random topics
+        if not is_first:  # the first batch was inferred with random topics
             state = moved(self.parameters, state, tokens, batch, scale, rho, workers)
-        return after_moves(state, made), tokens
+        return after_moves(state, made)
 
     def _moves_by(self, state, batch, scale, update, workers):
         """Return the BatchMoves by a batch, or None if there are none."""

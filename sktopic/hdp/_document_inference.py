@@ -18,8 +18,7 @@ class DocumentInference:
 
     With "mean", the share of topic k in a token of word w is proportional to exp(psi(alpha beta_k + N_jk))
     (eta + N_kw) / (V eta + N_k): topics are integrated out to order zero. The bound that moves raise is valid
-    for any shares. With "mean" and learning_method='batch', passes never lower a second bound. In
-    this bound, topics are parameters under a Dirichlet prior of eta + 1, and E[phi] is their posterior mode.
+    for any shares.
 
     Attributes
     ----------
