@@ -64,10 +64,9 @@ VARIANTS = {
     "OnlineVariationalHDP": [{"doc_n_components": 1}],
     "DirectAssignmentHDP": [
         {"topic_word_prior": "auto", "topic_expectation": "mean"},
-        {"learning_method": "memoized", "document_start": "warm"},
-        {"learning_method": "memoized", "document_start": "better", "split_merge": False},
+        {"learning_method": "memoized"},
+        {"learning_method": "memoized", "split_merge": False},
         {
-            "document_start": "cold",
             "move_proposals": "restricted",
             "move_acceptance": "any",
             "final_moves": False,
@@ -126,7 +125,6 @@ _KINDS = [
         ["other", 1, None],
     ),
     ("learning_method prior_update", ["other", 1, None]),
-    ("document_start", ["hot", 1, True]),
     ("shuffle", [2, "yes"]),
     ("reuse_topics split_merge final_moves boost average early_stopping", [2, "yes", None]),
     ("topic_concentration doc_concentration", [0, -1.0, NAN, INF, None, "automatic", [1.0]]),

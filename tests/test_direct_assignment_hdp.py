@@ -625,8 +625,6 @@ def test_documents_that_lose_all_topics_of_a_word_start_anew():
 
 
 def test_settings_that_contradict_the_learning_method_are_refused():
-    with pytest.raises(ValueError, match="document_start='warm' is invalid with learning_method='online'"):
-        make_model(document_start="warm").fit(X)
     memoized = {"learning_method": "memoized", "max_iter": 1}
     with pytest.raises(ValueError, match="total_samples=9 is invalid with learning_method='memoized'"):
         make_model(total_samples=9, **memoized).fit(X)

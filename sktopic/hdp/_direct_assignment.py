@@ -32,8 +32,6 @@ TRAINERS = {"online": fit_online, "memoized": fit_memoized}
 DEFAULT_TOPICS = 20
 # Default number of passes.
 DEFAULT_PASSES = {"online": 5, "memoized": 15}
-# Default start of documents that were seen before.
-DEFAULT_START = {"online": "cold", "memoized": "better"}
 
 
 class DirectAssignmentHDP(MinibatchHDPEstimator):
@@ -80,10 +78,6 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         Whether the last pass of `fit`, if there are several, only merges topics and drops small ones. The
         moves are judged on the whole corpus. Early stopping adds such a pass. The pass is repeated until no
         move raises the bound, usually once or twice. 'memoized' and `partial_fit` have no such pass.
-    document_start : {'cold', 'warm', 'better'} or None, default=None
-        Start of a document's inference with learning_method='batch' or 'memoized': equal shares of all topics
-        ('cold'), the result of the last pass ('warm'), or both, keeping the better result ('better'). If
-        None, 'better'. With 'online', only 'cold' and None are allowed.
     topic_expectation : {'geometric', 'mean'}, default='geometric'
         Word probabilities for the inference of documents: exp E[log phi] as in mean-field inference
         ('geometric'), or E[phi] as in CVB0 [1]_ ('mean'). With 'mean', scores on texts are higher, by 0.01 to
@@ -212,6 +206,8 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     - 'memoized': with moves and without components_init, `fit` starts from the topics of a Gibbs chain: 300
       sweeps of `CollapsedGibbsHDP` over at most four million tokens. It begins with ``0.5 * sqrt(tokens)``
       random topics (20 to 300), or with n_components if it is larger. The chain ignores document weights.
+    - 'memoized': a document is inferred from equal shares of all topics and from its last result, and keeps
+      the better of both.
     - 'memoized': moves are judged on the whole corpus after each pass. No other step lowers the bound.
       `partial_fit` adds documents without moves. An interruption leaves the state of the last complete pass
       or call, and random topics if it is in the first pass of `fit` or the chain before it.
@@ -254,7 +250,6 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         "move_proposals": [StrOptions(set(PROPOSALS))],
         "move_acceptance": [StrOptions(set(CONFIDENCE))],
         "final_moves": ["boolean"],
-        "document_start": [StrOptions({"cold", "warm", "better"}), None],
         "topic_expectation": [StrOptions({"geometric", "mean"})],
         "topic_word_prior": [PRIOR, StrOptions({"auto"}), None],
     }
@@ -276,7 +271,6 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         move_proposals: Literal["ascent", "restricted"] = "ascent",
         move_acceptance: Literal["significant", "any"] = "significant",
         final_moves: bool = True,
-        document_start: Literal["cold", "warm", "better"] | None = None,
         topic_expectation: Literal["geometric", "mean"] = "geometric",
         topic_concentration: float | Literal["auto"] = "auto",
         doc_concentration: float | Literal["auto"] = "auto",
@@ -307,7 +301,6 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         self.move_proposals = move_proposals
         self.move_acceptance = move_acceptance
         self.final_moves = final_moves
-        self.document_start = document_start
         self.topic_expectation = topic_expectation
         self.topic_concentration = topic_concentration
         self.doc_concentration = doc_concentration
@@ -333,12 +326,6 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
 
     def _check_settings(self):
         super()._check_settings()
-        if self.learning_method == "online" and self.document_start not in (None, "cold"):
-            raise ValueError(
-                f"document_start={self.document_start!r} is invalid with learning_method='online':"
-                " must be None or 'cold'."
-            )
-
         if self.learning_method == "memoized" and self.move_proposals != "ascent":
             raise ValueError(
                 f"move_proposals={self.move_proposals!r} is invalid with learning_method='memoized':"
@@ -365,7 +352,6 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
                 self.max_doc_update_iter, self.mean_change_tol, self.topic_expectation
             ),
             moves=moves if self.split_merge else None,
-            document_start=self.document_start or DEFAULT_START[self.learning_method],
             learning_method=self.learning_method,
         )
 

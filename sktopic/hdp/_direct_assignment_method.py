@@ -37,14 +37,12 @@ class DirectAssignment(HDPMethod):
     inference : DocumentInference
     word_prior_start : topic_word_prior before it is learned
     moves : MoveSettings, or None without splits and merges
-    document_start : 'cold', 'warm' or 'better', the start of inference in documents that were seen before
     learning_method : 'online' or 'memoized'; statistics of the second are sums over batches
     """
 
     inference: DocumentInference
     word_prior_start: float
     moves: MoveSettings | None
-    document_start: str
     learning_method: str
 
     averages: ClassVar[bool] = (

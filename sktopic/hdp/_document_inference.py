@@ -49,17 +49,10 @@ class DocumentInference:
         start = None if tokens is None else prior + tokens
         return self.step(state.rest)(batch, gathered, prior, None, workers, gamma=start)
 
-    def started(self, start, batch, state, workers, tokens=None):
-        """Return the same from a named start: 'cold', 'warm', or the 'better' result for each document.
-
-        tokens : result of an earlier visit. If None, the start is cold.
-        """
-        if start == "cold" or tokens is None:
-            return self(batch, state, workers)
-        warm = self(batch, state, workers, tokens)
-        if start == "warm":
-            return warm
-        return self.step(state.rest).better(warm, self(batch, state, workers), workers)
+    def better(self, batch, state, workers, tokens):
+        """Return the better result of each document from equal shares and from tokens of an earlier visit."""
+        ends = (self(batch, state, workers, start) for start in (tokens, None))
+        return self.step(state.rest).better(*ends, workers)
 
     def without(self, counts, kept, workers):
         """Infer the same documents with some of their topics only, from their present result."""

@@ -129,8 +129,8 @@ class MemoizedTraining:
     """
 
     def __init__(self, method, state, workers, has_start=False):
-        self._infer, self._start = method.inference.with_bound(), method.document_start
-        self._has_moves, self._workers = method.moves is not None, workers
+        self._infer, self._workers = method.inference.with_bound(), workers
+        self._has_moves = method.moves is not None
         summaries = restored(checked(state.summaries, state.words.n_features))
         topics = changed(state, words=duplicate(state.words), summaries=None)
         self.corpus = MemoizedCorpus(topics, summaries, method.parameters, has_start)
@@ -166,8 +166,9 @@ class MemoizedTraining:
         corpus, b, batch = self.corpus, self.next, reader.batch(rows)
         self.next += 1
         before = corpus.summaries[b] if b < len(corpus.summaries) else None
-        tokens = None if before is None or self._start == "cold" else before.dense_documents()
-        counts = self._infer.started(self._start, batch, corpus.topics, self._workers, tokens)
+        given = batch, corpus.topics, self._workers
+        infer = self._infer
+        counts = infer(*given) if before is None else infer.better(*given, before.dense_documents())
         cells = CellTopics.of(counts, self._workers)
         summary = BatchSummary.of(cells)
         visit = Visit(b, reader, rows, cells, corpus, self._infer, self._workers)
