@@ -56,7 +56,7 @@ SELDOM = {"first": 0.5, "factor": 1.6}
 # Nats a token, of batch inference.
 BOUND_RISE = 1e-4
 LEARNED = {"topic_word_prior": "auto"}
-PAPER = {**LEARNED, "move_proposals": "restricted", "move_acceptance": "any", "final_moves": False}
+PAPER = {**LEARNED, "move_proposals": "restricted", "final_moves": False}
 FIXED_NUMBER = {**LEARNED, "split_merge": False}
 BATCH = {**FIXED_NUMBER, "learning_method": "memoized", "batch_size": 1_000_000}  # more than documents
 METHODS = {

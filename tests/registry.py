@@ -66,11 +66,7 @@ VARIANTS = {
         {"topic_word_prior": "auto", "topic_expectation": "mean"},
         {"learning_method": "memoized"},
         {"learning_method": "memoized", "split_merge": False},
-        {
-            "move_proposals": "restricted",
-            "move_acceptance": "any",
-            "final_moves": False,
-        },
+        {"move_proposals": "restricted", "final_moves": False},
     ],
     "OnlineEMHDP": [{"max_births": 3, "min_birth_tokens": 0.0}],
     "HybridHDP": [
@@ -116,12 +112,12 @@ _KINDS = [
     ),
     ("batch_size", [0, -1, 1.5, "3", [3]]),
     ("n_jobs", [0, 1.5, "all"]),
-    ("evaluate_every doc_burn_in transform_burn_in max_splits verbose", [-1, 1.5, "all", None]),
+    ("evaluate_every doc_burn_in transform_burn_in verbose", [-1, 1.5, "all", None]),
     ("max_births", [-1, 1.5, "all", 1001]),
     ("topics_per_word", [0, -1, 1.5, "all"]),
     ("n_proposals", [1001]),
     (
-        "sampler root_weight move_proposals move_acceptance topic_expectation second_moment inference counts",
+        "sampler root_weight move_proposals topic_expectation second_moment inference counts",
         ["other", 1, None],
     ),
     ("learning_method prior_update", ["other", 1, None]),

@@ -17,7 +17,7 @@ from sktopic._topics._word_count_views import posterior_bound
 from sktopic._training._statistics_updates import BatchCounts
 from sktopic.datasets import make_bars
 from sktopic.hdp import DirectAssignmentHDP
-from sktopic.hdp._batch_moves import BatchMoves, MoveSettings
+from sktopic.hdp._batch_moves import BatchMoves
 from sktopic.hdp._batch_proposals import AscentProposals, RestrictedProposals
 from sktopic.hdp._direct_assignment_state import column_of, postponed, weights_bound, with_kept, with_merged
 from sktopic.hdp._document_inference import start_without
@@ -141,7 +141,7 @@ def batch_topics(model, documents=X, scale=3.0, sample_weight=None):
     """The topics of documents under a model, as of a corpus so many times as large."""
     with Workers(None) as workers:
         counts = model._method().inference(batch_of(documents, sample_weight), model._state, workers)
-        moves = BatchMoves(MoveSettings(3, 2.0, ASCENT), model._method().inference, scale, 0, workers)
+        moves = BatchMoves(ASCENT, model._method().inference, scale, 0, workers)
         return moves.batch_topics(model._state, counts)
 
 
@@ -313,8 +313,7 @@ def test_pairs_of_positive_covariance_are_merged_if_the_bound_rises(weighted):
                 gains[pair] = after - before
                 joined.update(pair)
     with Workers(1) as workers:
-        settings = MoveSettings(3, 0.0, RESTRICTED)
-        moves = BatchMoves(settings, model._method().inference, topics.scale, 0, workers)
+        moves = BatchMoves(RESTRICTED, model._method().inference, topics.scale, 0, workers)
         after, _, made = moves.merge(state, topics.counts)
     ids = [tuple(sorted(np.flatnonzero(np.isin(state.ids, move[1:3])))) for move in made]
     assert ids == list(gains) and len(gains) >= 2
@@ -339,8 +338,8 @@ def test_restricted_splits_are_the_heaviest_that_raise_the_bound(monkeypatch):
     assert 1 < len(order) < 4
     with Workers(1) as workers:
         for most in (1, 4):
-            settings = MoveSettings(most, 0.0, RESTRICTED)
-            moves = BatchMoves(settings, model._method().inference, topics.scale, 0, workers)
+            proposals = RestrictedProposals(max_splits=most)
+            moves = BatchMoves(proposals, model._method().inference, topics.scale, 0, workers)
             made = moves.propose_splits(state, topics.counts, best, rho)[1]
             assert [move.topics[0] for move in made] == order[:most]
             assert_allclose([move.gain for move in made], gains[order[:most]], rtol=1e-4)
@@ -551,8 +550,8 @@ def test_moves_raise_the_bound_by_more_than_their_error_allows():
         (1, 60.0, 0.0, False),
     ):
         with Workers(1) as workers:
-            settings, batch = MoveSettings(3, confidence, ASCENT), batch_of(X[:n])
-            moves = BatchMoves(settings, infer, scale, 0, workers)
+            proposals, batch = AscentProposals(confidence=confidence), batch_of(X[:n])
+            moves = BatchMoves(proposals, infer, scale, 0, workers)
             counts, best = infer(batch, to_split, workers), to_split.weights
             splits = moves.propose_splits(to_split, counts, best, 1.0)[1]
             merges = moves.merge(to_merge, infer(batch, to_merge, workers))[2]
@@ -569,7 +568,7 @@ def test_only_topics_that_are_due_are_divided():
         trials["split_due"][due] -= 1
         waiting = replace(state, trials=trials)
         with Workers(1) as workers:
-            moves = BatchMoves(MoveSettings(3, 1e9, ASCENT), infer, 3.0, 0, workers)
+            moves = BatchMoves(AscentProposals(confidence=1e9), infer, 3.0, 0, workers)
             counts = infer(batch, waiting, workers)
             after, made = moves.propose_splits(waiting, counts, waiting.weights, 1.0)
         assert not made
@@ -588,7 +587,7 @@ def test_larger_part_of_a_split_keeps_its_identity_and_both_are_new():
         named = {"first": smaller, "second": smaller, larger: largest}
         splits.append(Move(kind="split", topics=(k,), gain=1.5, proposal=replace(parts, **named)))
     with Workers(1) as workers:
-        moves = BatchMoves(MoveSettings(3, 2.0, ASCENT), model._method().inference, 1.0, 0, workers)
+        moves = BatchMoves(ASCENT, model._method().inference, 1.0, 0, workers)
         after, tokens, made = moves.split(state, splits, topics.counts)
     old, new = state.ids.tolist(), [state.next_id, state.next_id + 1]
     assert made == [("split", old[2], new[0], 1.5), ("split", old[0], new[1], 1.5)]

@@ -1,6 +1,8 @@
 """Moves that BatchMoves tries: which pairs to merge, which topics to split, and the parts of a topic.
 
-Both classes have the same functions. An object without fields chooses pairs and topics, and builds the parts.
+Both classes have the same functions, which choose pairs and topics and build the parts, and the same fields:
+the largest number of topics that a batch may split, and the number of standard errors by which the gain of a
+move must exceed zero.
 """
 
 from dataclasses import dataclass
@@ -25,8 +27,9 @@ from sktopic.hdp._variational_split_merge import (
 
 # Number of passes, or updates, without merges of a topic after it was made or last changed.
 GRACE_PASSES, GRACE_UPDATES = 4, 50
-# Per batch: largest number of topics to split and of pairs to merge, and of pairs for each topic.
-TRIED, PARTNERS = 30, 2
+# Per batch: largest number of topics that are split, of topics and of pairs that are tried, and of pairs for
+# each topic.
+MOST_SPLITS, TRIED, PARTNERS = 3, 30, 2
 # Covariance of two topics, in squared tokens, that must be exceeded. Smaller values are rounding errors.
 LEAST_COVARIANCE = 1e-12
 
@@ -37,6 +40,9 @@ class AscentProposals:
 
     Topics wait after they were made and after refused moves.
     """
+
+    max_splits: int = MOST_SPLITS
+    confidence: float = 2.0
 
     def n_tried(self, n_topics):
         """Return the largest number of moves that a batch tries."""
@@ -108,6 +114,9 @@ class RestrictedProposals:
       would enter twice, and lambda could be smaller than eta.
     - A merged topic has eta once.
     """
+
+    max_splits: int = MOST_SPLITS
+    confidence: float = 0.0
 
     def n_tried(self, n_topics):
         return n_topics * (n_topics + 1) // 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -12,9 +11,8 @@ from numpy.typing import ArrayLike
 from sktopic._estimators._bounds import elbo
 from sktopic._estimators._constraints import PRIOR
 from sktopic._estimators._fitted_attributes import fitted
-from sktopic._runtime._compat import Interval, StrOptions
+from sktopic._runtime._compat import StrOptions
 from sktopic._typing import IntArray
-from sktopic.hdp._batch_moves import MoveSettings
 from sktopic.hdp._batch_proposals import AscentProposals, RestrictedProposals
 from sktopic.hdp._direct_assignment_method import DirectAssignment
 from sktopic.hdp._direct_assignment_passes import fit_online
@@ -24,8 +22,6 @@ from sktopic.hdp._estimator import MinibatchHDPEstimator, topic_word_posterior
 from sktopic.hdp._memoized._training import add_memoized, fit_memoized, range_of_numbers
 from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS
 
-# Number of standard errors by which the gain of a move must exceed zero.
-CONFIDENCE = {"significant": 2.0, "any": 0.0}
 PROPOSALS = {"ascent": AscentProposals(), "restricted": RestrictedProposals()}
 TRAINERS = {"online": fit_online, "memoized": fit_memoized}
 # Number of topics at the start if neither the number nor topics are given.
@@ -61,19 +57,13 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         passes or fifty updates after its last change. After r refused splits or merges, it waits 2 ** r
         updates before the next trial. With learning_method='memoized', topics are only merged and dropped
         (see Notes).
-    max_splits : int, default=3
-        Maximum number of topics that a batch may split. Not used with learning_method='memoized'.
     move_proposals : {'ascent', 'restricted'}, default='ascent'
         Moves that a batch tries with learning_method='online'. 'ascent': splits by coordinate ascent, and
-        merges of the most promising pairs of topics. 'restricted': splits by a restricted iteration, and
-        merges of all pairs with positive covariance (section 3 of [2]_), without waiting. Choose it to repeat
-        that paper. On texts it is worse: ten passes over 2930 blog entries with the settings of the paper end
-        with 9 to 12 topics and a score lower by 0.11 than the defaults.
-    move_acceptance : {'significant', 'any'}, default='significant'
-        Estimated gain of the bound that a move needs: two standard errors above zero ('significant'), or
-        above zero ('any'). From 20 topics, ten passes over 1392 papers end with 30 topics;
-        'any' gives 61 and a score higher by 0.05. From 100 topics, ten passes over 2930 blog entries end with
-        16; 'any' gives 11 and a score lower by 0.02.
+        merges of the most promising pairs of topics, if the estimated gain of the bound is two standard
+        errors above zero. 'restricted': splits by a restricted iteration, and merges of all pairs with
+        positive covariance, without waiting, if the gain is above zero (section 3 of [2]_). Choose it to
+        repeat that paper. On texts it is worse: ten passes over 2930 blog entries with the settings of the
+        paper end with 9 to 12 topics and a score lower by 0.11 than the defaults.
     final_moves : bool, default=True
         Whether the last pass of `fit`, if there are several, only merges topics and drops small ones. The
         moves are judged on the whole corpus. Early stopping adds such a pass. The pass is repeated until no
@@ -196,8 +186,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
 
     Notes
     -----
-    - Settings of [2]_: ``move_proposals='restricted', move_acceptance='any', final_moves=False,
-      topic_word_prior='auto'``.
+    - Settings of [2]_: ``move_proposals='restricted', final_moves=False, topic_word_prior='auto'``.
     - 'restricted': differs from the equations in [2]_ as printed. The shares of a token sum to one, a batch
       enters the parts of a topic once, and a merged topic has its pseudo-count once. There are no splits at
       a step size of 1.
@@ -246,9 +235,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         "max_iter": [*MinibatchHDPEstimator._parameter_constraints["max_iter"], None],
         "learning_method": [StrOptions(set(TRAINERS))],
         "split_merge": ["boolean"],
-        "max_splits": [Interval(Integral, 0, None, closed="left")],
         "move_proposals": [StrOptions(set(PROPOSALS))],
-        "move_acceptance": [StrOptions(set(CONFIDENCE))],
         "final_moves": ["boolean"],
         "topic_expectation": [StrOptions({"geometric", "mean"})],
         "topic_word_prior": [PRIOR, StrOptions({"auto"}), None],
@@ -267,9 +254,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         *,
         learning_method: Literal["online", "memoized"] = "online",
         split_merge: bool = True,
-        max_splits: int = 3,
         move_proposals: Literal["ascent", "restricted"] = "ascent",
-        move_acceptance: Literal["significant", "any"] = "significant",
         final_moves: bool = True,
         topic_expectation: Literal["geometric", "mean"] = "geometric",
         topic_concentration: float | Literal["auto"] = "auto",
@@ -297,9 +282,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         self.n_components = n_components
         self.learning_method = learning_method
         self.split_merge = split_merge
-        self.max_splits = max_splits
         self.move_proposals = move_proposals
-        self.move_acceptance = move_acceptance
         self.final_moves = final_moves
         self.topic_expectation = topic_expectation
         self.topic_concentration = topic_concentration
@@ -338,11 +321,6 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
             )
 
     def _method(self):
-        moves = MoveSettings(
-            max_splits=self.max_splits,
-            confidence=CONFIDENCE[self.move_acceptance],
-            proposals=PROPOSALS[self.move_proposals],
-        )
         # If it is learned from all documents, a larger start leads to a higher bound.
         start, default = (0.5, "auto") if self.learning_method == "memoized" else (0.1, 0.1)
         return DirectAssignment(
@@ -351,7 +329,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
             inference=DocumentInference(
                 self.max_doc_update_iter, self.mean_change_tol, self.topic_expectation
             ),
-            moves=moves if self.split_merge else None,
+            proposals=PROPOSALS[self.move_proposals] if self.split_merge else None,
             learning_method=self.learning_method,
         )
 

@@ -9,7 +9,8 @@ from sktopic._inference._protocol import InferenceStep
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._state._fields import changed
 from sktopic._topics._word_count_views import posterior_bound
-from sktopic.hdp._batch_moves import BatchMoves, MoveSettings, moves_work
+from sktopic.hdp._batch_moves import BatchMoves, moves_work
+from sktopic.hdp._batch_proposals import AscentProposals, RestrictedProposals
 from sktopic.hdp._direct_assignment_state import (
     PASS,
     SMALLEST_WEIGHT,
@@ -36,13 +37,13 @@ class DirectAssignment(HDPMethod):
     ----------
     inference : DocumentInference
     word_prior_start : topic_word_prior before it is learned
-    moves : MoveSettings, or None without splits and merges
+    proposals : AscentProposals or RestrictedProposals, or None without splits and merges
     learning_method : 'online' or 'memoized'; statistics of the second are sums over batches
     """
 
     inference: DocumentInference
     word_prior_start: float
-    moves: MoveSettings | None
+    proposals: AscentProposals | RestrictedProposals | None
     learning_method: str
 
     averages: ClassVar[bool] = (
@@ -107,7 +108,7 @@ class DirectAssignment(HDPMethod):
             state, found, made = moves.merge(state, found)
         alpha, gamma = state.doc_concentration, state.topic_concentration
         best = fit_weights(found.tokens, state.weights, alpha, gamma, scale, batch.sample_weight)
-        if moves is not None and self.moves.max_splits:
+        if moves is not None:
             state, splits = moves.propose_splits(state, found, best, rho)
         state = changed(state, weights=(1.0 - rho) * state.weights + rho * best)
         is_first = state.n_topic_updates == 0
@@ -123,16 +124,16 @@ class DirectAssignment(HDPMethod):
     def _moves_by(self, state, batch, scale, update, workers):
         """Return the BatchMoves by a batch, or None if there are none."""
         # Topics are random before, and one document is not a sample.
-        if self.moves is None or state.n_topic_updates == 0 or (batch.total_weight < 2 and scale > 1.0):
+        if self.proposals is None or state.n_topic_updates == 0 or (batch.total_weight < 2 and scale > 1.0):
             return None
         key = combine_keys(state.seed, MOVE_KEY, update.number)
-        return BatchMoves(self.moves, self.inference, scale, key, workers)
+        return BatchMoves(self.proposals, self.inference, scale, key, workers)
 
     def work(self, state, counts, update):
         work = self.work_without_moves(state, counts, update)
-        if self.moves is None:
+        if self.proposals is None:
             return work
-        return work + moves_work(counts.expected, state.words.n_features, self.moves.proposals)
+        return work + moves_work(counts.expected, state.words.n_features, self.proposals)
 
     def work_without_moves(self, state, counts, update):
         """Return the approximate operations of an update without moves."""

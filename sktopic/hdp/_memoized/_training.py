@@ -45,7 +45,7 @@ def fit_memoized(run, documents, passes, tasks, evaluate):
 def begun(run, batches):
     """Return the MemoizedTraining before the first pass over batches."""
     method, state = run.method, run.training.state
-    samples = method.moves is not None and method.components is None
+    samples = method.proposals is not None and method.components is None
     state = topics_of_chain(run, state, batches) if samples else state
     return MemoizedTraining(method, state, run.workers, has_start=samples)
 
@@ -130,7 +130,7 @@ class MemoizedTraining:
 
     def __init__(self, method, state, workers, has_start=False):
         self._infer, self._workers = method.inference.with_bound(), workers
-        self._has_moves = method.moves is not None
+        self._has_moves = method.proposals is not None
         summaries = restored(checked(state.summaries, state.words.n_features))
         topics = changed(state, words=duplicate(state.words), summaries=None)
         self.corpus = MemoizedCorpus(topics, summaries, method.parameters, has_start)
