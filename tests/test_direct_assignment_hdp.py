@@ -23,7 +23,7 @@ from sktopic.hdp._direct_assignment_state import column_of, postponed, weights_b
 from sktopic.hdp._document_inference import start_without
 from sktopic.hdp._final_moves import FinalMoves, documents_change, words_change
 from sktopic.hdp._moves import Move
-from sktopic.hdp._shared_parameters import fit_concentration, fit_weights
+from sktopic.hdp._shared_parameters import DocumentTopics, best_concentration, best_weights
 from sktopic.hdp._variational_split_merge import (
     BatchTopics,
     TopicUpdate,
@@ -94,7 +94,7 @@ def test_weights_have_no_slope_left():
     for gamma in (1.5, 4.0):
         weights = np.full(6, 1 / 7)
         for _ in range(40):
-            weights = fit_weights(tokens, weights, 2.0, gamma, 3.0)
+            weights = best_weights(DocumentTopics.of_batch(tokens, 3.0), weights, 2.0, gamma)
         beta = np.append(weights, 1 - weights.sum())
         slope = reference.logit_gradient(reference.gradient_profile(tokens, beta, 2.0, 3.0), beta, gamma)
         assert_allclose(slope, 0.0, atol=1e-3)
@@ -111,7 +111,7 @@ def test_concentration_is_where_the_bound_is_highest():
         return 2.0 * data.sum() + 0.5 * np.log(a) - 0.5 * a + np.log(a)  # a density of log a
 
     for value in (0.01, 1.0, 100.0):
-        found = fit_concentration(tokens, weights, value, lengths, 2.0, (1.5, 0.5))
+        found = best_concentration(DocumentTopics.of_batch(tokens, 2.0), weights, value, (1.5, 0.5))
         grid = found * np.exp(np.linspace(-0.1, 0.1, 41))
         assert objective(found) >= max(map(objective, grid)) - 1e-9
 
@@ -250,9 +250,9 @@ def frozen_state(model, k):
     return frozen
 
 
-def best_weights(topics, state):
+def weights_for(topics, state):
     alpha, gamma = state.doc_concentration, state.topic_concentration
-    return fit_weights(topics.tokens, state.weights, alpha, gamma, topics.scale)
+    return best_weights(DocumentTopics.of_batch(topics.tokens, topics.scale), state.weights, alpha, gamma)
 
 
 @pytest.mark.parametrize(("rho", "scale"), [(0.3, 3.0), (0.7, 1.0)])
@@ -264,7 +264,7 @@ def test_restricted_split_is_that_of_its_twin(monkeypatch, rho, scale):
         model._state,
         state_of(model),
     )
-    best = best_weights(topics, state)
+    best = weights_for(topics, state)
     for k in range(3):
         split = RESTRICTED.split(topics, k, update_of(state, k, rho, best))
         shares, lam_parts, weights = parts_of(topics, split, k)
@@ -326,7 +326,7 @@ def test_restricted_splits_are_the_heaviest_that_raise_the_bound(monkeypatch):
     precise_cells(monkeypatch)
     model = make_model(4, split_merge=False).fit(X[:20])
     topics, state, (lam, beta, alpha, _, eta) = batch_topics(model), model._state, state_of(model)
-    best, rho, counts = best_weights(topics, state), 0.4, X.toarray()
+    best, rho, counts = weights_for(topics, state), 0.4, X.toarray()
     phi, new = phi_of(topics), (1 - rho) * beta + rho * np.append(best, 1.0 - best.sum())
     lam_hat = eta + topics.scale * np.einsum("dw,dwk->kw", counts, phi)
     given, gains = (phi, (1 - rho) * lam + rho * lam_hat, new), np.empty(4)

@@ -12,7 +12,7 @@ from scipy.special import digamma
 
 from sktopic._kernels._groups import WholeTopic
 from sktopic.hdp._direct_assignment_state import SMALLEST_WEIGHT
-from sktopic.hdp._shared_parameters import fit_weights
+from sktopic.hdp._shared_parameters import DocumentTopics, best_weights
 from sktopic.hdp._split_proposals import divide_cells, propose_parts
 from sktopic.hdp._variational_split_merge import (
     FEWEST_TOKENS,
@@ -161,13 +161,12 @@ class RestrictedProposals:
         second = topics.part(cells, 0.0, np.zeros(len(old)), divided[0][:, 1])
         second.column[batch.words] = rho * topics.scale * second.words
         first = topics.part(cells, 0.0, whole.part.column - second.column, divided[0][:, 0])
-        shares = fit_weights(
-            tokens=np.column_stack([first.documents, second.documents]),
+        tokens = np.column_stack([first.documents, second.documents])
+        shares = best_weights(
+            DocumentTopics.of_batch(tokens, 1.0, batch.sample_weight),
             weights=weights / weights.sum(),
             alpha=alpha * update.best_weight,
             gamma=SMALLEST_WEIGHT,  # other topics keep their weights
-            scale=1.0,
-            sample_weight=batch.sample_weight,
         )
         best = update.best_weight * shares / shares.sum()
         first.weight = (1.0 - rho) * update.weight + rho * float(best[0])

@@ -24,7 +24,7 @@ from sktopic.hdp._document_inference import DocumentInference
 from sktopic.hdp._hdp_state import words_in_use
 from sktopic.hdp._memoized._summaries import after_edit, checked, stored
 from sktopic.hdp._minibatch_method import HDPMethod, of_corpus
-from sktopic.hdp._shared_parameters import WEIGHT_ITERATIONS, fit_weights, moved
+from sktopic.hdp._shared_parameters import WEIGHT_ITERATIONS, DocumentTopics, best_weights, moved
 
 MOVE_KEY = 0x6D6F7665
 
@@ -107,18 +107,20 @@ class DirectAssignment(HDPMethod):
         if moves is not None:
             state, found, made = moves.merge(state, found)
         alpha, gamma = state.doc_concentration, state.topic_concentration
-        best = fit_weights(found.tokens, state.weights, alpha, gamma, scale, batch.sample_weight)
+        documents = DocumentTopics.of_batch(found.tokens, scale, batch.sample_weight)
+        best = best_weights(documents, state.weights, alpha, gamma)
         if moves is not None:
             state, splits = moves.propose_splits(state, found, best, rho)
         state = changed(state, weights=(1.0 - rho) * state.weights + rho * best)
         is_first = state.n_topic_updates == 0
         words = self.rule(state.words, replace(counts, expected=found), rho, is_first, workers)
-        state, tokens = changed(state, words=words), found.tokens
+        state = changed(state, words=words)
         if splits:
             state, tokens, parted = moves.split(state, splits, found)
+            documents = DocumentTopics.of_batch(tokens, scale, batch.sample_weight)
             made = made + parted
         if not is_first:  # the first batch was inferred with random topics
-            state = moved(self.parameters, state, tokens, batch, scale, rho, workers)
+            state = moved(self.parameters, state, documents, rho, workers)
         return after_moves(state, made)
 
     def _moves_by(self, state, batch, scale, update, workers):

@@ -16,7 +16,7 @@ from scipy.special import gammaln, xlogy
 
 from sktopic._kernels.hdp._memoized import mix_pairs
 from sktopic.hdp._hdp_state import are_in_use
-from sktopic.hdp._memoized._bound import DocumentTopics
+from sktopic.hdp._memoized._bound import topics_of_documents
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, summed
 from sktopic.hdp._moves import LEAST_GAIN, Move, nearest_pairs
 from sktopic.hdp._variational_split_merge import products
@@ -104,7 +104,7 @@ class PairSizes:
     """
 
     def __init__(self, corpus):
-        documents, topics = DocumentTopics(corpus.summaries), corpus.topics
+        documents, topics = topics_of_documents(corpus.summaries), corpus.topics
         place, shape = (documents.topic, documents.document), (corpus.n_topics, len(documents.lengths))
         self.documents = sp.csr_array((documents.tokens, place), shape=shape)
         self.tokens = np.ascontiguousarray(topics.words.store.T)
