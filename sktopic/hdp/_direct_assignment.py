@@ -67,7 +67,9 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     final_moves : bool, default=True
         Whether the last pass of `fit`, if there are several, only merges topics and drops small ones. The
         moves are judged on the whole corpus. Early stopping adds such a pass. The pass is repeated until no
-        move raises the bound, usually once or twice. 'memoized' and `partial_fit` have no such pass.
+        move raises the bound, usually once or twice. 'memoized' and `partial_fit` have no such pass. Without
+        it, training on twenty bars ends with 20 to 22 topics instead of 20. Scores on texts differ by less
+        than 0.02.
     topic_expectation : {'geometric', 'mean'}, default='geometric'
         Word probabilities for the inference of documents: exp E[log phi] as in mean-field inference
         ('geometric'), or E[phi] as in CVB0 [1]_ ('mean'). With 'mean', scores on texts are higher, by 0.01 to
