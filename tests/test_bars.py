@@ -28,7 +28,7 @@ MODELS = [
 ]
 MOVES = {"split_merge": True, "max_iter": 12}
 MEMOIZED = {"learning_method": "memoized", "batch_size": 100, "max_iter": 12}
-RESTRICTED = {"move_proposals": "restricted", "move_acceptance": "any", "final_moves": False}
+RESTRICTED = {"move_proposals": "restricted", "final_moves": False}
 RESTRICTED |= {"batch_size": 50, "max_iter": 12}
 PAPER = {"sampler": "table_indicator", "root_weight": "paper", "reuse_topics": False}
 # The class, topics at the start, settings, and the most topics at the end: ten, unless topics die too slowly.

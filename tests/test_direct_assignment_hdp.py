@@ -13,18 +13,17 @@ from scipy.special import gammaln
 from threadpoolctl import threadpool_limits
 
 from sktopic._runtime._parallel import Workers
-from sktopic._topics._word_count_views import posterior_bound, probabilities
+from sktopic._topics._word_count_views import posterior_bound
 from sktopic._training._statistics_updates import BatchCounts
 from sktopic.datasets import make_bars
 from sktopic.hdp import DirectAssignmentHDP
-from sktopic.hdp._batch_moves import BatchMoves, MoveSettings
+from sktopic.hdp._batch_moves import BatchMoves
 from sktopic.hdp._batch_proposals import AscentProposals, RestrictedProposals
-from sktopic.hdp._direct_assignment_passes import WholeCorpus
 from sktopic.hdp._direct_assignment_state import column_of, postponed, weights_bound, with_kept, with_merged
 from sktopic.hdp._document_inference import start_without
 from sktopic.hdp._final_moves import FinalMoves, documents_change, words_change
 from sktopic.hdp._moves import Move
-from sktopic.hdp._shared_parameters import fit_concentration, fit_weights
+from sktopic.hdp._shared_parameters import DocumentTopics, best_concentration, best_weights
 from sktopic.hdp._variational_split_merge import (
     BatchTopics,
     TopicUpdate,
@@ -95,7 +94,7 @@ def test_weights_have_no_slope_left():
     for gamma in (1.5, 4.0):
         weights = np.full(6, 1 / 7)
         for _ in range(40):
-            weights = fit_weights(tokens, weights, 2.0, gamma, 3.0)
+            weights = best_weights(DocumentTopics.of_batch(tokens, 3.0), weights, 2.0, gamma)
         beta = np.append(weights, 1 - weights.sum())
         slope = reference.logit_gradient(reference.gradient_profile(tokens, beta, 2.0, 3.0), beta, gamma)
         assert_allclose(slope, 0.0, atol=1e-3)
@@ -112,7 +111,7 @@ def test_concentration_is_where_the_bound_is_highest():
         return 2.0 * data.sum() + 0.5 * np.log(a) - 0.5 * a + np.log(a)  # a density of log a
 
     for value in (0.01, 1.0, 100.0):
-        found = fit_concentration(tokens, weights, value, lengths, 2.0, (1.5, 0.5))
+        found = best_concentration(DocumentTopics.of_batch(tokens, 2.0), weights, value, (1.5, 0.5))
         grid = found * np.exp(np.linspace(-0.1, 0.1, 41))
         assert objective(found) >= max(map(objective, grid)) - 1e-9
 
@@ -133,55 +132,6 @@ def test_topic_concentration_is_learned_by_its_formula(prior):
     assert memoized.topic_concentration_ == pytest.approx((7 + prior[0]) / (prior[1] - left), rel=1e-5)
 
 
-# Coordinate ascent
-
-
-FIXED = {"doc_concentration": 1.0, "topic_concentration": 2.0}
-LEARNED = {"topic_concentration_prior": (20.0, 1.0), "topic_word_prior": "auto"}
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"document_start": "warm", **FIXED},
-        {"document_start": "warm", "split_merge": False, **LEARNED},
-        {"document_start": "better", "split_merge": False, **FIXED},
-        {"document_start": "better", **LEARNED},
-        {"topic_expectation": "mean", "split_merge": False, **FIXED},
-    ],
-    ids=["warm", "warm learned", "better", "better learned", "mean"],
-)
-def test_batch_never_lowers_the_bound(monkeypatch, settings):
-    """With means, it is the bound with topics as parameters, under a Dirichlet prior whose mode they are."""
-    seen, original = [], WholeCorpus.infer
-
-    def terms(state):
-        if settings.get("topic_expectation") == "mean":
-            topics = probabilities(state.words, state.total_samples, state.topic_word_prior).components()
-            return state.topic_word_prior * np.log(topics).sum()
-        topics = posterior_bound(state.words, state.total_samples, state.topic_word_prior)
-        if "doc_concentration" in settings:
-            return topics
-        # Densities of the priors of logarithms belong to the bound.
-        gamma, alpha = state.topic_concentration, state.doc_concentration
-        return topics + np.log(alpha) - alpha + 20.0 * np.log(gamma) - gamma
-
-    def infer(self, state, *arguments):
-        counts = original(self, state, *arguments)
-        if state.n_topic_updates > 0:
-            seen.append(counts.bound() + weights_bound(state) + terms(state))
-        return counts
-
-    monkeypatch.setattr(WholeCorpus, "infer", infer)
-    precise = {"max_doc_update_iter": 300, "mean_change_tol": 1e-10, "max_iter": 30}
-    model = make_model(learning_method="batch", **precise, **settings).fit(X)
-    assert len(seen) == 29
-    assert np.diff(seen).min() > -1e-6 * abs(seen[-1])
-    assert seen[-1] > seen[0] + 10
-    if "split_merge" not in settings:
-        assert {"split", "merge"} & set(model.move_history_["kind"])
-
-
 # Moves
 
 ASCENT, RESTRICTED = AscentProposals(), RestrictedProposals()
@@ -191,7 +141,7 @@ def batch_topics(model, documents=X, scale=3.0, sample_weight=None):
     """The topics of documents under a model, as of a corpus so many times as large."""
     with Workers(None) as workers:
         counts = model._method().inference(batch_of(documents, sample_weight), model._state, workers)
-        moves = BatchMoves(MoveSettings(3, 2.0, ASCENT), model._method().inference, scale, 0, workers)
+        moves = BatchMoves(ASCENT, model._method().inference, scale, 0, workers)
         return moves.batch_topics(model._state, counts)
 
 
@@ -300,9 +250,9 @@ def frozen_state(model, k):
     return frozen
 
 
-def best_weights(topics, state):
+def weights_for(topics, state):
     alpha, gamma = state.doc_concentration, state.topic_concentration
-    return fit_weights(topics.tokens, state.weights, alpha, gamma, topics.scale)
+    return best_weights(DocumentTopics.of_batch(topics.tokens, topics.scale), state.weights, alpha, gamma)
 
 
 @pytest.mark.parametrize(("rho", "scale"), [(0.3, 3.0), (0.7, 1.0)])
@@ -314,7 +264,7 @@ def test_restricted_split_is_that_of_its_twin(monkeypatch, rho, scale):
         model._state,
         state_of(model),
     )
-    best = best_weights(topics, state)
+    best = weights_for(topics, state)
     for k in range(3):
         split = RESTRICTED.split(topics, k, update_of(state, k, rho, best))
         shares, lam_parts, weights = parts_of(topics, split, k)
@@ -363,8 +313,7 @@ def test_pairs_of_positive_covariance_are_merged_if_the_bound_rises(weighted):
                 gains[pair] = after - before
                 joined.update(pair)
     with Workers(1) as workers:
-        settings = MoveSettings(3, 0.0, RESTRICTED)
-        moves = BatchMoves(settings, model._method().inference, topics.scale, 0, workers)
+        moves = BatchMoves(RESTRICTED, model._method().inference, topics.scale, 0, workers)
         after, _, made = moves.merge(state, topics.counts)
     ids = [tuple(sorted(np.flatnonzero(np.isin(state.ids, move[1:3])))) for move in made]
     assert ids == list(gains) and len(gains) >= 2
@@ -377,7 +326,7 @@ def test_restricted_splits_are_the_heaviest_that_raise_the_bound(monkeypatch):
     precise_cells(monkeypatch)
     model = make_model(4, split_merge=False).fit(X[:20])
     topics, state, (lam, beta, alpha, _, eta) = batch_topics(model), model._state, state_of(model)
-    best, rho, counts = best_weights(topics, state), 0.4, X.toarray()
+    best, rho, counts = weights_for(topics, state), 0.4, X.toarray()
     phi, new = phi_of(topics), (1 - rho) * beta + rho * np.append(best, 1.0 - best.sum())
     lam_hat = eta + topics.scale * np.einsum("dw,dwk->kw", counts, phi)
     given, gains = (phi, (1 - rho) * lam + rho * lam_hat, new), np.empty(4)
@@ -389,8 +338,8 @@ def test_restricted_splits_are_the_heaviest_that_raise_the_bound(monkeypatch):
     assert 1 < len(order) < 4
     with Workers(1) as workers:
         for most in (1, 4):
-            settings = MoveSettings(most, 0.0, RESTRICTED)
-            moves = BatchMoves(settings, model._method().inference, topics.scale, 0, workers)
+            proposals = RestrictedProposals(max_splits=most)
+            moves = BatchMoves(proposals, model._method().inference, topics.scale, 0, workers)
             made = moves.propose_splits(state, topics.counts, best, rho)[1]
             assert [move.topics[0] for move in made] == order[:most]
             assert_allclose([move.gain for move in made], gains[order[:most]], rtol=1e-4)
@@ -434,7 +383,7 @@ def test_final_moves_gain_what_the_whole_bound_does():
             counts = model._method().inference(batch, model._state, workers)
             final.add(BatchCounts(counts, batch.words, 20.0, batch.cell_count.sum()), workers)
         final._dropped[:] = -np.inf
-        after_pass, _, _, made = final.make(model._state, workers)
+        after_pass, made = final.make(model._state, workers)
         words = replace(final._sums, scale=1.0 / final._n_documents)
         gains = changes + words_change(replace(model._state, words=words), pairs, workers)
     lam, pairs = eta + 2.0 * np.einsum("dw,dwk->kw", X.toarray(), phi), pairs.tolist()
@@ -472,9 +421,8 @@ def test_gain_of_drops_is_that_of_the_whole_bound():
             gain = final._dropped[n - 1] + final._topics_change(n)
             assert gain == pytest.approx(expected, rel=1e-8, abs=1e-12 * abs(before))
         final._dropped[1] = 1e9
-        after, kept, _, made = final.make(model._state, workers)
-    assert_array_equal(after.ids, model._state.ids[kept])
-    gone = sorted(model._state.ids[~kept])
+        after, made = final.make(model._state, workers)
+    gone = np.setdiff1d(model._state.ids, after.ids).tolist()
     assert sorted(move[:3] for move in made) == [("drop", k, -1) for k in gone] and len(gone) == 2
 
 
@@ -602,8 +550,8 @@ def test_moves_raise_the_bound_by_more_than_their_error_allows():
         (1, 60.0, 0.0, False),
     ):
         with Workers(1) as workers:
-            settings, batch = MoveSettings(3, confidence, ASCENT), batch_of(X[:n])
-            moves = BatchMoves(settings, infer, scale, 0, workers)
+            proposals, batch = AscentProposals(confidence=confidence), batch_of(X[:n])
+            moves = BatchMoves(proposals, infer, scale, 0, workers)
             counts, best = infer(batch, to_split, workers), to_split.weights
             splits = moves.propose_splits(to_split, counts, best, 1.0)[1]
             merges = moves.merge(to_merge, infer(batch, to_merge, workers))[2]
@@ -620,7 +568,7 @@ def test_only_topics_that_are_due_are_divided():
         trials["split_due"][due] -= 1
         waiting = replace(state, trials=trials)
         with Workers(1) as workers:
-            moves = BatchMoves(MoveSettings(3, 1e9, ASCENT), infer, 3.0, 0, workers)
+            moves = BatchMoves(AscentProposals(confidence=1e9), infer, 3.0, 0, workers)
             counts = infer(batch, waiting, workers)
             after, made = moves.propose_splits(waiting, counts, waiting.weights, 1.0)
         assert not made
@@ -639,7 +587,7 @@ def test_larger_part_of_a_split_keeps_its_identity_and_both_are_new():
         named = {"first": smaller, "second": smaller, larger: largest}
         splits.append(Move(kind="split", topics=(k,), gain=1.5, proposal=replace(parts, **named)))
     with Workers(1) as workers:
-        moves = BatchMoves(MoveSettings(3, 2.0, ASCENT), model._method().inference, 1.0, 0, workers)
+        moves = BatchMoves(ASCENT, model._method().inference, 1.0, 0, workers)
         after, tokens, made = moves.split(state, splits, topics.counts)
     old, new = state.ids.tolist(), [state.next_id, state.next_id + 1]
     assert made == [("split", old[2], new[0], 1.5), ("split", old[0], new[1], 1.5)]
@@ -676,16 +624,12 @@ def test_documents_that_lose_all_topics_of_a_word_start_anew():
 
 
 def test_settings_that_contradict_the_learning_method_are_refused():
-    with pytest.raises(ValueError, match="document_start='warm' is invalid with learning_method='online'"):
-        make_model(document_start="warm").fit(X)
     memoized = {"learning_method": "memoized", "max_iter": 1}
     with pytest.raises(ValueError, match="total_samples=9 is invalid with learning_method='memoized'"):
         make_model(total_samples=9, **memoized).fit(X)
-    for learning_method in ("batch", "memoized"):
-        match = f"move_proposals='restricted' is invalid with learning_method='{learning_method}'"
-        with pytest.raises(ValueError, match=match):
-            make_model(learning_method=learning_method, move_proposals="restricted").fit(X)
-    for before, after in ("memoized", "online"), ("memoized", "batch"), ("batch", "memoized"):
+    with pytest.raises(ValueError, match="move_proposals='restricted' is invalid with learning_method='mem"):
+        make_model(move_proposals="restricted", **memoized).fit(X)
+    for before, after in ("memoized", "online"), ("online", "memoized"):
         model = make_model(**memoized | {"learning_method": before}).fit(X).set_params(learning_method=after)
         with pytest.raises(ValueError, match=f"learning_method='{after}' is .* from or to 'memoized'"):
             model.partial_fit(X)

@@ -380,7 +380,7 @@ def test_training_starts_from_given_topics(estimator):
             clone(model).set_params(components_init=wrong).fit(X)
 
 
-@pytest.mark.parametrize("method", ["online", "batch", "memoized"])
+@pytest.mark.parametrize("method", ["online", "memoized"])
 def test_without_a_number_of_topics_there_are_as_many_as_are_given(method):
     given = np.random.default_rng(0).random((23, X.shape[1]))
     for components in (given, given.tolist()):

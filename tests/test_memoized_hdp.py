@@ -16,6 +16,7 @@ from sktopic._training._minibatches import Run
 from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_bars
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP
+from sktopic.hdp._document_inference import DocumentInference
 from sktopic.hdp._memoized import _start, _training
 from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
 from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges, merges_within
@@ -84,9 +85,10 @@ def test_bound_of_summaries_is_that_of_all_documents(monkeypatch, weighted):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", ["cold", "warm", "better"])
-def test_bound_never_falls_without_moves(start):
-    history = make_model(split_merge=False, document_start=start, max_iter=12).fit(X).training_history_
+@pytest.mark.parametrize("batch_size", [20, 60])
+def test_bound_never_falls_without_moves(batch_size):
+    """One batch of all documents is batch inference."""
+    history = make_model(split_merge=False, max_iter=12, batch_size=batch_size).fit(X).training_history_
     assert len(history) == 12
     assert np.diff(history["elbo"]).min() >= -1e-10 * abs(history["elbo"][-1])
     assert history["elbo"][-1] > history["elbo"][0] + 10
@@ -134,7 +136,7 @@ def normalized(rows):
 
 def test_passes_are_more_than_those_of_other_methods_by_default():
     settings = {"components_init": np.ones((1, 25)), "batch_size": 60}
-    for method, n_passes in (("memoized", 15), ("batch", 5), ("online", 5)):
+    for method, n_passes in (("memoized", 15), ("online", 5)):
         model = make_model(None, learning_method=method, final_moves=False, **settings)
         assert model.fit(X).n_iter_ == n_passes
 
@@ -216,17 +218,20 @@ def test_threads_do_not_change_starts_and_moves():
 
 @pytest.mark.slow
 def test_moves_from_refused_results_are_made_only_where_they_raise_the_bound(monkeypatch):
-    """With one step per document, many results and some of the moves that follow from them are worse."""
+    """With one step per document from equal shares, many results are worse, and some moves that follow."""
 
     def made_again(moves, training, *_):
         return bool(training._refused) and len(moves) > 0
 
+    def cold(infer, batch, state, workers, tokens):
+        return infer(batch, state, workers)
+
+    monkeypatch.setattr(DocumentInference, "better", cold)
     monkeypatch.setattr(_training, "topics_of_chain", lambda run, state, batches: state)  # random topics
     made = watched(monkeypatch, MemoizedTraining, "_merge", made_again)
     rng = np.random.default_rng(0)
     documents = rng.poisson(rng.gamma(0.3, 3.0, (12, 5)))
-    settings = {"batch_size": 1, "max_iter": 10, "max_doc_update_iter": 1, "document_start": "cold"}
-    model = make_model(20, **settings).fit(documents)
+    model = make_model(20, batch_size=1, max_iter=10, max_doc_update_iter=1).fit(documents)
     assert 3 <= sum(made) < len(made)
     elbo = model.training_history_["elbo"]
     assert np.diff(elbo).min() >= -1e-10 * abs(elbo[-1])
@@ -380,7 +385,7 @@ def test_mean_topics_are_read_after_training_alone():
     assert one.score(X) != other.score(X)
 
 
-@pytest.mark.parametrize("method", ["online", "batch", "memoized"])
+@pytest.mark.parametrize("method", ["online", "memoized"])
 def test_smallest_counts_leave_the_bound_finite(method):
     counts = X.toarray()
     counts[3], counts[:, 7] = 0.0, 0.0

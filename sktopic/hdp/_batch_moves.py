@@ -28,35 +28,19 @@ PAIRS_AT_A_TIME = 64
 
 
 @dataclass(frozen=True)
-class MoveSettings:
-    """Settings of splits and merges.
-
-    Attributes
-    ----------
-    max_splits : largest number of topics that a batch may split
-    confidence : number of standard errors by which the gain of a move must exceed zero
-    proposals : AscentProposals or RestrictedProposals
-    """
-
-    max_splits: int
-    confidence: float
-    proposals: Any
-
-
-@dataclass(frozen=True)
 class BatchMoves:
     """Moves of the topics of a corpus by one batch: functions of a DirectAssignmentState.
 
     Attributes
     ----------
-    settings : MoveSettings
+    proposals : AscentProposals or RestrictedProposals
     infer : DocumentInference
     scale : number of corpus documents per document of the batch
     key : of the random numbers of this update
     workers : Workers
     """
 
-    settings: MoveSettings
+    proposals: Any
     infer: DocumentInference
     scale: float
     key: int
@@ -64,7 +48,7 @@ class BatchMoves:
 
     def batch_topics(self, state, counts):
         alpha, eta = state.doc_concentration, state.topic_word_prior
-        return BatchTopics(counts, alpha, eta, self.scale, self.settings.confidence)
+        return BatchTopics(counts, alpha, eta, self.scale, self.proposals.confidence)
 
     def merge(self, state, counts):
         """Merge topics if that raises the bound.
@@ -73,7 +57,7 @@ class BatchMoves:
         other, gain) of identities and nats.
         """
         topics, t = self.batch_topics(state, counts), state.n_topic_updates
-        proposals = self.settings.proposals
+        proposals = self.proposals
         pairs = proposals.pairs(topics, state)
 
         @cache
@@ -107,7 +91,7 @@ class BatchMoves:
         best : (n_topics,) best weights for the batch
         rho : step size of the update
         """
-        topics, proposals = self.batch_topics(state, counts), self.settings.proposals
+        topics, proposals = self.batch_topics(state, counts), self.proposals
         weights = (1.0 - rho) * state.weights + rho * best
         tried = proposals.topics_to_split(state, weights).tolist()
 
@@ -129,7 +113,7 @@ class BatchMoves:
             for first in range(0, len(tried), SIDE_BY_SIDE):
                 yield from self.workers.map_here(judged, [(k,) for k in tried[first : first + SIDE_BY_SIDE]])
 
-        outcome = make_moves(planned(), most=self.settings.max_splits)
+        outcome = make_moves(planned(), most=proposals.max_splits)
         return postponed(state, "split", outcome.refused, state.n_topic_updates), outcome.made
 
     def split(self, state, splits, counts):

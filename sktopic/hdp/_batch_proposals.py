@@ -1,6 +1,8 @@
 """Moves that BatchMoves tries: which pairs to merge, which topics to split, and the parts of a topic.
 
-Both classes have the same functions. An object without fields chooses pairs and topics, and builds the parts.
+Both classes have the same functions, which choose pairs and topics and build the parts, and the same fields:
+the largest number of topics that a batch may split, and the number of standard errors by which the gain of a
+move must exceed zero.
 """
 
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from scipy.special import digamma
 
 from sktopic._kernels._groups import WholeTopic
 from sktopic.hdp._direct_assignment_state import SMALLEST_WEIGHT
-from sktopic.hdp._shared_parameters import fit_weights
+from sktopic.hdp._shared_parameters import DocumentTopics, best_weights
 from sktopic.hdp._split_proposals import divide_cells, propose_parts
 from sktopic.hdp._variational_split_merge import (
     FEWEST_TOKENS,
@@ -25,8 +27,9 @@ from sktopic.hdp._variational_split_merge import (
 
 # Number of passes, or updates, without merges of a topic after it was made or last changed.
 GRACE_PASSES, GRACE_UPDATES = 4, 50
-# Per batch: largest number of topics to split and of pairs to merge, and of pairs for each topic.
-TRIED, PARTNERS = 30, 2
+# Per batch: largest number of topics that are split, of topics and of pairs that are tried, and of pairs for
+# each topic.
+MOST_SPLITS, TRIED, PARTNERS = 3, 30, 2
 # Covariance of two topics, in squared tokens, that must be exceeded. Smaller values are rounding errors.
 LEAST_COVARIANCE = 1e-12
 
@@ -37,6 +40,9 @@ class AscentProposals:
 
     Topics wait after they were made and after refused moves.
     """
+
+    max_splits: int = MOST_SPLITS
+    confidence: float = 2.0
 
     def n_tried(self, n_topics):
         """Return the largest number of moves that a batch tries."""
@@ -109,6 +115,9 @@ class RestrictedProposals:
     - A merged topic has eta once.
     """
 
+    max_splits: int = MOST_SPLITS
+    confidence: float = 0.0
+
     def n_tried(self, n_topics):
         return n_topics * (n_topics + 1) // 2
 
@@ -152,13 +161,12 @@ class RestrictedProposals:
         second = topics.part(cells, 0.0, np.zeros(len(old)), divided[0][:, 1])
         second.column[batch.words] = rho * topics.scale * second.words
         first = topics.part(cells, 0.0, whole.part.column - second.column, divided[0][:, 0])
-        shares = fit_weights(
-            tokens=np.column_stack([first.documents, second.documents]),
+        tokens = np.column_stack([first.documents, second.documents])
+        shares = best_weights(
+            DocumentTopics.of_batch(tokens, 1.0, batch.sample_weight),
             weights=weights / weights.sum(),
             alpha=alpha * update.best_weight,
             gamma=SMALLEST_WEIGHT,  # other topics keep their weights
-            scale=1.0,
-            sample_weight=batch.sample_weight,
         )
         best = update.best_weight * shares / shares.sum()
         first.weight = (1.0 - rho) * update.weight + rho * float(best[0])

@@ -9,7 +9,8 @@ from sktopic._inference._protocol import InferenceStep
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._state._fields import changed
 from sktopic._topics._word_count_views import posterior_bound
-from sktopic.hdp._batch_moves import BatchMoves, MoveSettings, moves_work
+from sktopic.hdp._batch_moves import BatchMoves, moves_work
+from sktopic.hdp._batch_proposals import AscentProposals, RestrictedProposals
 from sktopic.hdp._direct_assignment_state import (
     PASS,
     SMALLEST_WEIGHT,
@@ -23,7 +24,7 @@ from sktopic.hdp._document_inference import DocumentInference
 from sktopic.hdp._hdp_state import words_in_use
 from sktopic.hdp._memoized._summaries import after_edit, checked, stored
 from sktopic.hdp._minibatch_method import HDPMethod, of_corpus
-from sktopic.hdp._shared_parameters import WEIGHT_ITERATIONS, fit_weights, moved
+from sktopic.hdp._shared_parameters import WEIGHT_ITERATIONS, DocumentTopics, best_weights, moved
 
 MOVE_KEY = 0x6D6F7665
 
@@ -36,15 +37,13 @@ class DirectAssignment(HDPMethod):
     ----------
     inference : DocumentInference
     word_prior_start : topic_word_prior before it is learned
-    moves : MoveSettings, or None without splits and merges
-    document_start : 'cold', 'warm' or 'better', the start of inference in documents that were seen before
-    learning_method : 'online', 'batch' or 'memoized'; statistics of the last are sums over batches
+    proposals : AscentProposals or RestrictedProposals, or None without splits and merges
+    learning_method : 'online' or 'memoized'; statistics of the second are sums over batches
     """
 
     inference: DocumentInference
     word_prior_start: float
-    moves: MoveSettings | None
-    document_start: str
+    proposals: AscentProposals | RestrictedProposals | None
     learning_method: str
 
     averages: ClassVar[bool] = (
@@ -102,43 +101,41 @@ class DirectAssignment(HDPMethod):
         return self.inference(batch, of_corpus(state, update), workers)
 
     def learned(self, state, counts, update, workers):
-        return self.updated(state, counts, update, workers)[0]
-
-    def updated(self, state, counts, update, workers):
-        """Return the state after BatchCounts with words, and its tokens (n_documents, n_topics)."""
         scale, rho = update.total_samples / counts.n_documents, self.step_size(state, update)
         found, batch, splits, made = counts.expected, counts.expected.batch, [], []
         moves = self._moves_by(state, batch, scale, update, workers)
         if moves is not None:
             state, found, made = moves.merge(state, found)
         alpha, gamma = state.doc_concentration, state.topic_concentration
-        best = fit_weights(found.tokens, state.weights, alpha, gamma, scale, batch.sample_weight)
-        if moves is not None and self.moves.max_splits:
+        documents = DocumentTopics.of_batch(found.tokens, scale, batch.sample_weight)
+        best = best_weights(documents, state.weights, alpha, gamma)
+        if moves is not None:
             state, splits = moves.propose_splits(state, found, best, rho)
         state = changed(state, weights=(1.0 - rho) * state.weights + rho * best)
         is_first = state.n_topic_updates == 0
         words = self.rule(state.words, replace(counts, expected=found), rho, is_first, workers)
-        state, tokens = changed(state, words=words), found.tokens
+        state = changed(state, words=words)
         if splits:
             state, tokens, parted = moves.split(state, splits, found)
+            documents = DocumentTopics.of_batch(tokens, scale, batch.sample_weight)
             made = made + parted
-        if not is_first or update.is_whole_corpus:  # the first batch was inferred with random topics
-            state = moved(self.parameters, state, tokens, batch, scale, rho, workers)
-        return after_moves(state, made), tokens
+        if not is_first:  # the first batch was inferred with random topics
+            state = moved(self.parameters, state, documents, rho, workers)
+        return after_moves(state, made)
 
     def _moves_by(self, state, batch, scale, update, workers):
         """Return the BatchMoves by a batch, or None if there are none."""
         # Topics are random before, and one document is not a sample.
-        if self.moves is None or state.n_topic_updates == 0 or (batch.total_weight < 2 and scale > 1.0):
+        if self.proposals is None or state.n_topic_updates == 0 or (batch.total_weight < 2 and scale > 1.0):
             return None
         key = combine_keys(state.seed, MOVE_KEY, update.number)
-        return BatchMoves(self.moves, self.inference, scale, key, workers)
+        return BatchMoves(self.proposals, self.inference, scale, key, workers)
 
     def work(self, state, counts, update):
         work = self.work_without_moves(state, counts, update)
-        if self.moves is None:
+        if self.proposals is None:
             return work
-        return work + moves_work(counts.expected, state.words.n_features, self.moves.proposals)
+        return work + moves_work(counts.expected, state.words.n_features, self.proposals)
 
     def work_without_moves(self, state, counts, update):
         """Return the approximate operations of an update without moves."""

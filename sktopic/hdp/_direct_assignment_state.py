@@ -15,7 +15,8 @@ from sktopic.hdp._memoized._summaries import StoredSummaries
 # Smallest weight of a topic, and of all topics that are not represented.
 SMALLEST_WEIGHT = 1e-10
 # For each topic: number of refused splits, and of refused merges with its likeliest partners, since it was
-# made or last changed, and the update of the next trial.
+# made or last changed, and the update of the next trial. In memoized training, drops take the place of merges
+# and passes that of updates.
 TRIALS = np.dtype([("splits", "i8"), ("split_due", "i8"), ("merges", "i8"), ("merge_due", "i8")])
 # A topic waits 2 ** refused updates, up to this power of two.
 LONGEST_WAIT = 30
@@ -169,10 +170,13 @@ def with_merged(state, merges):
     return with_kept(changed(state, weights=weights), kept, words), kept, into, made
 
 
-def postponed(state, move, topics, t):
-    """Return the state in which topics wait after a move ("split" or "merge") refused in update t."""
+def postponed(state, move, topics, t, longest=LONGEST_WAIT):
+    """Return the state in which topics wait after a move ("split" or "merge") refused in update t.
+
+    longest : logarithm to base two of the longest wait
+    """
     trials = state.trials.copy()
     trials[f"{move}s"][topics] += 1
-    waits = 2 ** np.minimum(trials[f"{move}s"][topics], LONGEST_WAIT)
+    waits = 2 ** np.minimum(trials[f"{move}s"][topics], longest)
     trials[f"{move}_due"][topics] = t + waits
     return changed(state, trials=trials)

@@ -18,8 +18,7 @@ class DocumentInference:
 
     With "mean", the share of topic k in a token of word w is proportional to exp(psi(alpha beta_k + N_jk))
     (eta + N_kw) / (V eta + N_k): topics are integrated out to order zero. The bound that moves raise is valid
-    for any shares. With "mean" and learning_method='batch', passes never lower a second bound. In
-    this bound, topics are parameters under a Dirichlet prior of eta + 1, and E[phi] is their posterior mode.
+    for any shares.
 
     Attributes
     ----------
@@ -50,17 +49,10 @@ class DocumentInference:
         start = None if tokens is None else prior + tokens
         return self.step(state.rest)(batch, gathered, prior, None, workers, gamma=start)
 
-    def started(self, start, batch, state, workers, tokens=None):
-        """Return the same from a named start: 'cold', 'warm', or the 'better' result for each document.
-
-        tokens : result of an earlier visit. If None, the start is cold.
-        """
-        if start == "cold" or tokens is None:
-            return self(batch, state, workers)
-        warm = self(batch, state, workers, tokens)
-        if start == "warm":
-            return warm
-        return self.step(state.rest).better(warm, self(batch, state, workers), workers)
+    def better(self, batch, state, workers, tokens):
+        """Return the better result of each document from equal shares and from tokens of an earlier visit."""
+        ends = (self(batch, state, workers, start) for start in (tokens, None))
+        return self.step(state.rest).better(*ends, workers)
 
     def without(self, counts, kept, workers):
         """Infer the same documents with some of their topics only, from their present result."""

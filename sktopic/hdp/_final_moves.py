@@ -1,7 +1,6 @@
 """Merges and drops of the last pass over a corpus, judged by sums over all its documents."""
 
 import math
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +13,6 @@ from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import posterior_bound
 from sktopic._topics._word_counts import WordCounts
 from sktopic.hdp._direct_assignment_state import column_of, with_kept, with_merged
-from sktopic.hdp._document_inference import merged, start_without
 from sktopic.hdp._moves import LEAST_GAIN, Move, best_first, make_moves
 from sktopic.hdp._variational_split_merge import BatchTopics, candidate_pairs, documents_mixing
 
@@ -108,7 +106,8 @@ class FinalMoves:
 
         Returns
         -------
-        state, kept, into, made : as of with_merged
+        state : that after the moves
+        made : list of tuples (kind, topic, other, gain)
         """
         scale = state.total_samples / self._n_documents
         drops = scale * self._dropped + [self._topics_change(n) for n in self._numbers]
@@ -119,25 +118,11 @@ class FinalMoves:
         merges = make_moves(merges).made
         best = int(drops.argmax()) if len(drops) else None
         if best is None or drops[best] <= max(LEAST_GAIN, sum(merge.gain for merge in merges)):
-            return with_merged(state, merges)
+            state, _, _, made = with_merged(state, merges)
+            return state, made
         n, kept = self._numbers[best], self._left(self._numbers[best])
         made = [("drop", state.ids[k], -1, float(drops[best]) / n) for k in self._by_size[:n]]
-        return with_kept(state, kept), kept, np.arange(len(kept)), made
-
-
-def make_all(state, infer, batch_counts, workers):
-    """Repeat moves by a batch that is the corpus until none raises the bound; return state and moves."""
-    made = []
-    while True:
-        final = FinalMoves(state, infer)
-        final.add(batch_counts, workers)
-        state, kept, into, some = final.make(state, workers)
-        if not some:
-            return state, made
-        made += some
-        counts = batch_counts.expected
-        start = start_without(counts.batch, merged(counts.tokens, into), kept)
-        batch_counts = replace(batch_counts, expected=infer(counts.batch, state, workers, start))
+        return with_kept(state, kept), made
 
 
 def numbers_to_drop(most):

@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-from scipy.special import digamma, polygamma
+from scipy.special import gammaln, polygamma
 
 from sktopic._documents._sample_weight import weighted_sum
-from sktopic._runtime._arrays import by_blocks
+from sktopic._kernels.hdp._memoized import sum_gains
 from sktopic._state._fields import changed
-from sktopic._topics._prior import LARGEST, SMALLEST, learned_topic_word_prior
+from sktopic._topics._prior import LARGEST_LEARNED, SMALLEST_LEARNED, learned_topic_word_prior
 from sktopic._topics._word_count_views import mean_log_probability
 from sktopic.hdp._direct_assignment_state import SMALLEST_WEIGHT
 
@@ -18,26 +18,22 @@ LARGEST_REST = 1.0 - 1e-6
 LEAST_REST = 0.1
 WEIGHT_ITERATIONS, WEIGHT_TOL = 30, 1e-8
 NEWTON_ITERATIONS, NEWTON_TOL = 50, 1e-6
+LARGEST_STEP, HALVINGS = 1.0, 20
+# Relative difference of two values of a function that is taken for a rounding error. Otherwise, it would stop
+# Newton's method long before the maximum.
+ROUNDING = 1e-13
 
 
-def moved(parameters, state, tokens, batch, scale, rho, workers):
+def moved(parameters, state, documents, rho, workers):
     """Return the state after a step of the learned parameters towards their best values for a batch.
 
     parameters : Parameters
-    tokens : (n_documents, n_topics) of its documents; scale : documents of the corpus for each of these;
+    documents : DocumentTopics of the batch
     rho : step size
     """
     if parameters.learns("doc_concentration"):
-        lengths, sample_weight = batch.with_words()
-        best = fit_concentration(
-            tokens[batch.lengths > 0],
-            state.weights,
-            state.doc_concentration,
-            lengths,
-            scale,
-            parameters.doc_concentration_prior,
-            sample_weight,
-        )
+        prior = parameters.doc_concentration_prior
+        best = best_concentration(documents, state.weights, state.doc_concentration, prior)
         alpha = _between_logarithms(state.doc_concentration, best, rho)
         state = changed(state, doc_concentration=alpha)
     if parameters.learns("topic_concentration"):
@@ -62,41 +58,67 @@ def _between_logarithms(old, best, rho):
     return math.exp((1.0 - rho) * math.log(old) + rho * math.log(best))
 
 
-def trigamma(x):
-    return polygamma(1, x)
+class DocumentTopics:
+    """Tokens of topics in documents.
+
+    Attributes
+    ----------
+    document, topic, tokens, weight : (n_entries,); weight is that of the document
+    lengths, sample_weight : (n_documents,)
+    """
+
+    def __init__(self, document, topic, tokens, sample_weight):
+        self.document, self.topic, self.tokens = document, topic, tokens
+        self.sample_weight, self.weight = sample_weight, sample_weight[document]
+        self.lengths = np.bincount(document, weights=tokens, minlength=len(sample_weight))
+
+    @classmethod
+    def of_batch(cls, tokens, scale, sample_weight=None):
+        """Return the topics of documents that stand for a corpus.
+
+        Parameters
+        ----------
+        tokens : (n_documents, n_topics)
+        scale : number of documents in the corpus for each of these
+        sample_weight : (n_documents,) weight of each document. If None, 1.
+        """
+        document, topic = np.nonzero(tokens > 0)
+        weight = np.full(len(tokens), float(scale)) if sample_weight is None else scale * sample_weight
+        return cls(document, topic.astype(np.int32), tokens[document, topic], weight)
+
+    def gains(self, prior, order=0):
+        """Return sums of f(prior + N) - f(prior) by topic; f is a derivative of log Gamma of this order."""
+        return sum_gains(self.topic, self.tokens, self.weight, prior, order)
+
+    def bound(self, alpha, weights):
+        """Return the part of the bound from the documents' proportions."""
+        lengths = gammaln(alpha) - gammaln(alpha + self.lengths)
+        return float(self.gains(alpha * weights).sum() + weighted_sum(lengths, self.sample_weight))
+
+    def tables(self, prior):
+        """Return the expected tables of each topic: prior * sum of psi(prior + N) - psi(prior)."""
+        return prior * np.maximum(self.gains(prior, 1), 0.0)  # rounding
 
 
-def fit_weights(tokens, weights, alpha, gamma, scale, sample_weight=None):
+def best_weights(documents, weights, alpha, gamma, max_iter=WEIGHT_ITERATIONS):
     """Return the beta that maximizes the bound, by Minka's fixed point.
 
     Each iteration raises the bound.
 
     Parameters
     ----------
-    tokens : (n_documents, n_topics) expected tokens of topics in documents
+    documents : DocumentTopics
     weights : (n_topics,) the start
     alpha, gamma : concentrations of documents and root
-    scale : number of documents in the corpus for each document in ``tokens``
-    sample_weight : (n_documents,) weight of each document. If None, 1.
+    max_iter : largest number of iterations
 
     Returns
     -------
     weights : (n_topics,) If their sum is less than one, the rest belongs to all other topics.
     """
-
-    def tables(prior):
-        gains = by_blocks(lambda n: digamma(prior + n), tokens) - digamma(prior)
-        gains = np.maximum(gains, 0.0)  # rounding errors
-        return scale * prior * weighted_sum(gains, sample_weight)
-
-    return fixed_point_weights(tables, weights, alpha, gamma)
-
-
-def fixed_point_weights(tables_of, weights, alpha, gamma, max_iter=WEIGHT_ITERATIONS):
-    """Return the same from a function of prior = alpha * beta that returns the expected tables of topics."""
     rest = max(gamma - 1.0, LEAST_REST * gamma)
     for _ in range(max_iter):
-        tables = tables_of(alpha * weights)
+        tables = documents.tables(alpha * weights)
         left = min(max(rest / (tables.sum() + rest), SMALLEST_WEIGHT), LARGEST_REST)
         updated = np.maximum((1.0 - left) * tables / max(tables.sum(), 1e-300), SMALLEST_WEIGHT)
         updated *= (1.0 - left) / updated.sum()
@@ -107,34 +129,53 @@ def fixed_point_weights(tables_of, weights, alpha, gamma, max_iter=WEIGHT_ITERAT
     return weights
 
 
-def fit_concentration(tokens, weights, value, lengths, scale, prior, sample_weight=None):
-    """Return alpha that maximizes the bound under a Gamma prior, by Newton's method for its logarithm.
+def best_concentration(documents, weights, alpha, prior):
+    """Return alpha that maximizes the documents' part plus the log density of log alpha.
 
-    Parameters
-    ----------
-    tokens, weights, scale, sample_weight : as of fit_weights
-    value : the start
-    lengths : (n_documents,) of the documents, > 0
     prior : shape and rate
     """
     shape, rate = prior
-    x, (document, topic) = math.log(value), np.nonzero(tokens > 0)
-    tokens, b = tokens[document, topic], weights[topic]
-    cell_weight = None if sample_weight is None else sample_weight[document]
-    for _ in range(NEWTON_ITERATIONS):
+    lengths, sample_weight = documents.lengths, documents.sample_weight
+
+    def objective(x):
+        return documents.bound(math.exp(x), weights) + shape * x - rate * math.exp(x)
+
+    def derivatives(x):
         a = math.exp(x)
-        own = a * b
-        gains = b * (by_blocks(digamma, own + tokens) - by_blocks(digamma, own))
-        first = weighted_sum(gains, cell_weight)
-        first -= weighted_sum(digamma(a + lengths) - digamma(a), sample_weight)
-        gains = b * b * (by_blocks(trigamma, own + tokens) - by_blocks(trigamma, own))
-        second = weighted_sum(gains, cell_weight)
-        second -= weighted_sum(trigamma(a + lengths) - trigamma(a), sample_weight)
-        slope = scale * a * first + shape - a * rate
-        curvature = scale * (a * first + a * a * second) - a * rate
-        step = -slope / curvature if curvature < 0 else math.copysign(1.0, slope)
-        step = min(max(step, -1.0), 1.0)
-        x = min(max(x + step, math.log(SMALLEST)), math.log(LARGEST))
+        first, second = (
+            (weights**order * documents.gains(a * weights, order)).sum()
+            + (sample_weight * (polygamma(order - 1, a) - polygamma(order - 1, a + lengths))).sum()
+            for order in (1, 2)
+        )
+        return a * first + shape - a * rate, a * first + a * a * second - a * rate
+
+    return ascend(objective, derivatives, alpha)
+
+
+def ascend(objective, derivatives, start):
+    """Return y at a maximum of a function of log y, by Newton's method with steps that never lower it.
+
+    Parameters
+    ----------
+    objective : the function
+    derivatives : function that returns the first and second derivatives
+    start : y
+    """
+    x, lower, upper = (math.log(y) for y in (start, SMALLEST_LEARNED, LARGEST_LEARNED))
+    value = objective(x)
+    for _ in range(NEWTON_ITERATIONS):
+        slope, curvature = derivatives(x)
+        step = -slope / curvature if curvature < 0 else math.copysign(LARGEST_STEP, slope)
+        step = min(max(step, -LARGEST_STEP), LARGEST_STEP)
+        for _ in range(HALVINGS):
+            moved = min(max(x + step, lower), upper)
+            reached = objective(moved)
+            if reached >= value - ROUNDING * abs(value):
+                break
+            step /= 2
+        else:
+            break
+        x, value = moved, reached
         if abs(step) < NEWTON_TOL:
             break
     return math.exp(x)

@@ -15,46 +15,20 @@ import math
 import numpy as np
 from scipy.special import gammaln, polygamma
 
-from sktopic._documents._sample_weight import weighted_sum
 from sktopic._kernels.hdp._memoized import sum_gains
 from sktopic._runtime._arrays import row_blocks
-from sktopic._topics._prior import LARGEST_LEARNED, SMALLEST_LEARNED
-
-NEWTON_ITERATIONS, NEWTON_TOL = 20, 1e-6
-LARGEST_STEP, HALVINGS = 1.0, 20
+from sktopic.hdp._shared_parameters import DocumentTopics, ascend
 
 
-class DocumentTopics:
-    """Tokens of topics in all documents of some BatchSummary.
-
-    Attributes
-    ----------
-    document, topic, tokens, weight : (n_entries,); weight is that of the document
-    lengths, sample_weight : (n_documents,)
-    """
-
-    def __init__(self, summaries):
-        first = np.cumsum([0, *(s.n_documents for s in summaries)])
-        self.document = np.concatenate([s.documents.row + n for s, n in zip(summaries, first)])
-        self.topic = np.concatenate([s.documents.topic for s in summaries])
-        self.tokens = np.concatenate([s.documents.tokens for s in summaries])
-        self.sample_weight = np.concatenate([s.sample_weight for s in summaries])
-        self.weight = self.sample_weight[self.document]
-        n_documents = len(self.sample_weight)
-        self.lengths = np.bincount(self.document, weights=self.tokens, minlength=n_documents)
-
-    def gains(self, prior, order=0):
-        """Return sums of f(prior + N) - f(prior) by topic; f is a derivative of log Gamma of this order."""
-        return sum_gains(self.topic, self.tokens, self.weight, prior, order)
-
-    def bound(self, alpha, weights):
-        """Return the part of the bound from the documents' proportions."""
-        lengths = gammaln(alpha) - gammaln(alpha + self.lengths)
-        return float(self.gains(alpha * weights).sum() + weighted_sum(lengths, self.sample_weight))
-
-    def tables(self, prior):
-        """Return the expected tables of each topic: prior * sum of psi(prior + N) - psi(prior)."""
-        return prior * np.maximum(self.gains(prior, 1), 0.0)  # rounding
+def topics_of_documents(summaries):
+    """Return the DocumentTopics of all documents of some BatchSummary."""
+    first = np.cumsum([0, *(s.n_documents for s in summaries)])
+    return DocumentTopics(
+        document=np.concatenate([s.documents.row + n for s, n in zip(summaries, first)]),
+        topic=np.concatenate([s.documents.topic for s in summaries]),
+        tokens=np.concatenate([s.documents.tokens for s in summaries]),
+        sample_weight=np.concatenate([s.sample_weight for s in summaries]),
+    )
 
 
 class TopicWords:
@@ -99,55 +73,3 @@ def best_topic_word_prior(topics, eta):
         return e * first, e * first + e * e * second
 
     return ascend(lambda x: topics.bounds(math.exp(x)).sum(), derivatives, eta)
-
-
-def best_concentration(documents, weights, alpha, prior):
-    """Return alpha that maximizes the documents' part plus the log density of log alpha, in the same way.
-
-    prior : shape and rate
-    """
-    shape, rate = prior
-    lengths, sample_weight = documents.lengths, documents.sample_weight
-
-    def objective(x):
-        return documents.bound(math.exp(x), weights) + shape * x - rate * math.exp(x)
-
-    def derivatives(x):
-        a = math.exp(x)
-        first, second = (
-            (weights**order * documents.gains(a * weights, order)).sum()
-            + (sample_weight * (polygamma(order - 1, a) - polygamma(order - 1, a + lengths))).sum()
-            for order in (1, 2)
-        )
-        return a * first + shape - a * rate, a * first + a * a * second - a * rate
-
-    return ascend(objective, derivatives, alpha)
-
-
-def ascend(objective, derivatives, start):
-    """Return y at a maximum of a function of log y, by Newton's method with steps that never lower it.
-
-    Parameters
-    ----------
-    objective : the function
-    derivatives : function that returns the first and second derivatives
-    start : y
-    """
-    x, lower, upper = (math.log(y) for y in (start, SMALLEST_LEARNED, LARGEST_LEARNED))
-    value = objective(x)
-    for _ in range(NEWTON_ITERATIONS):
-        slope, curvature = derivatives(x)
-        step = -slope / curvature if curvature < 0 else math.copysign(LARGEST_STEP, slope)
-        step = min(max(step, -LARGEST_STEP), LARGEST_STEP)
-        for _ in range(HALVINGS):
-            moved = min(max(x + step, lower), upper)
-            reached = objective(moved)
-            if reached >= value:
-                break
-            step /= 2
-        else:
-            break
-        x, value = moved, reached
-        if abs(step) < NEWTON_TOL:
-            break
-    return math.exp(x)

@@ -15,14 +15,9 @@ from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import geometric, posterior_bound
 from sktopic.hdp._direct_assignment_state import SMALLEST_WEIGHT, weights_bound, with_kept
 from sktopic.hdp._document_inference import DocumentInference, start_without
-from sktopic.hdp._memoized._bound import (
-    DocumentTopics,
-    TopicWords,
-    best_concentration,
-    best_topic_word_prior,
-)
+from sktopic.hdp._memoized._bound import TopicWords, best_topic_word_prior, topics_of_documents
 from sktopic.hdp._memoized._summaries import CellTopics
-from sktopic.hdp._shared_parameters import best_topic_concentration, fixed_point_weights
+from sktopic.hdp._shared_parameters import best_concentration, best_topic_concentration, best_weights
 
 # Number of fits of weights and concentrations to all documents per pass.
 FITS = 4
@@ -76,7 +71,7 @@ class MemoizedCorpus:
         """
         topics, parameters = self.topics, self._parameters
         bound = self._bound_of_topics() + sum(float(s.entropy.sum()) for s in self.summaries)
-        bound += DocumentTopics(self.summaries).bound(topics.doc_concentration, self._weights())
+        bound += topics_of_documents(self.summaries).bound(topics.doc_concentration, self._weights())
         bound += weights_bound(topics)
         for name in ("doc_concentration", "topic_concentration"):
             if parameters.learns(name):
@@ -111,7 +106,7 @@ class MemoizedCorpus:
 
     def part(self, summary):
         """Return the part of the bound from a batch under the present topics, without terms of lengths."""
-        documents = DocumentTopics([summary])
+        documents = topics_of_documents([summary])
         data = float((self._log_words(summary) * summary.words.tokens).sum())
         return data + float(summary.entropy.sum() + documents.gains(self.topics.prior).sum())
 
@@ -155,7 +150,7 @@ class MemoizedCorpus:
 
     def fit_weights(self):
         """Maximize the bound over the weights of topics and the concentrations."""
-        topics, documents = self.topics, DocumentTopics(self.summaries)
+        topics, documents = self.topics, topics_of_documents(self.summaries)
         alpha, gamma, parameters = topics.doc_concentration, topics.topic_concentration, self._parameters
         self._unfitted = 0.0
 
@@ -165,7 +160,7 @@ class MemoizedCorpus:
             return float(documents.gains(prior).sum()) + (gamma - 1.0) * math.log(rest)
 
         before, rest = topics.weights, topics.weight_left
-        found = fixed_point_weights(documents.tables, before, alpha, gamma, WEIGHT_ITERATIONS)
+        found = best_weights(documents, before, alpha, gamma, WEIGHT_ITERATIONS)
         # With gamma below 1 what is left to other topics is not at the maximum, which has nothing left.
         same_rest = found * ((1.0 - rest) / found.sum())
         self.topics = changed(topics, weights=max((before, found, same_rest), key=bound))

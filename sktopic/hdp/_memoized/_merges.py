@@ -16,17 +16,15 @@ from scipy.special import gammaln, xlogy
 
 from sktopic._kernels.hdp._memoized import mix_pairs
 from sktopic.hdp._hdp_state import are_in_use
-from sktopic.hdp._memoized._bound import DocumentTopics
+from sktopic.hdp._memoized._bound import topics_of_documents
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, summed
-from sktopic.hdp._moves import LEAST_GAIN, Move, nearest_pairs
-from sktopic.hdp._variational_split_merge import products
+from sktopic.hdp._moves import LEAST_GAIN, Move, best_first, make_moves, nearest_pairs
+from sktopic.hdp._variational_split_merge import overlaps
 
 # Topics most similar to each that are looked at, and pairs whose sums are gathered, for each topic.
 NEIGHBORS, PAIRS_PER_TOPIC = 8, 3
 # Tokens of dropped topics from which on a document is inferred without them.
 MANY_TOKENS = 0.5
-# A topic that was not dropped waits two passes, then four, and at most this power of two.
-LONGEST_WAIT = 2
 
 
 class TrackedMerges:
@@ -77,17 +75,14 @@ def merges_within(corpus, loss):
 
     Each loss is the largest possible for any cells. Fitting the topics after the merges makes it smaller.
     """
-    sizes, taken, merges = PairSizes(corpus), set(), []
+    sizes = PairSizes(corpus)
     unused = set(np.flatnonzero(~are_in_use(sizes.totals)).tolist())
     pairs = [pair for pair in similar_pairs(corpus) if unused.isdisjoint(pair)]
-    for lost, pair in sorted((-sizes.gains(*pair)[0], pair) for pair in pairs):
-        if taken.isdisjoint(pair):
-            loss -= lost
-            if loss < 0.0:
-                break
-            taken.update(pair)
-            merges.append(pair)
-    return merges
+    gains = (sizes.gains(*pair)[0] for pair in pairs)
+    merges = (Move(kind="merge", topics=p, gain=gain, least_gain=-np.inf) for p, gain in zip(pairs, gains))
+    made = make_moves(best_first(merges)).made
+    n = np.count_nonzero(np.cumsum([-merge.gain for merge in made]) <= loss)
+    return [merge.topics for merge in made[:n]]
 
 
 class PairSizes:
@@ -104,7 +99,7 @@ class PairSizes:
     """
 
     def __init__(self, corpus):
-        documents, topics = DocumentTopics(corpus.summaries), corpus.topics
+        documents, topics = topics_of_documents(corpus.summaries), corpus.topics
         place, shape = (documents.topic, documents.document), (corpus.n_topics, len(documents.lengths))
         self.documents = sp.csr_array((documents.tokens, place), shape=shape)
         self.tokens = np.ascontiguousarray(topics.words.store.T)
@@ -165,8 +160,7 @@ def mixing(first, second):
 
 def similarities(corpus):
     """Return sums of sqrt(p q) over words for all pairs of topics, (n_topics, n_topics)."""
-    tokens = corpus.topics.words.store
-    return products(np.sqrt(tokens / np.maximum(tokens.sum(axis=0), 1e-300)))
+    return overlaps(np.sqrt(corpus.topics.words.store))
 
 
 def similar_pairs(corpus):
@@ -174,29 +168,6 @@ def similar_pairs(corpus):
     free = corpus.free()
     pairs = nearest_pairs(similarities(corpus)[np.ix_(free, free)], NEIGHBORS)
     return [(int(free[i]), int(free[j])) for i, j in pairs]
-
-
-@dataclass
-class Waiting:
-    """Waiting times of topics that were not dropped.
-
-    Attributes
-    ----------
-    refusals : dict from identities of topics to the number of refused drops
-    until : dict from identities to the first pass in which they are tried again
-    """
-
-    refusals: dict = field(default_factory=dict)
-    until: dict = field(default_factory=dict)
-
-    def refuse(self, identity, number):
-        """Record that a topic was not dropped in the pass of this number."""
-        self.refusals[identity] = self.refusals.get(identity, 0) + 1
-        self.until[identity] = number + 2 ** min(self.refusals[identity], LONGEST_WAIT)
-
-    def are_over(self, ids, number):
-        """Return whether topics may be tried, (n_topics,)."""
-        return np.array([self.until.get(identity, 0) <= number for identity in ids.tolist()], dtype=bool)
 
 
 @dataclass

@@ -7,15 +7,17 @@ import numpy as np
 
 from sktopic._state._fields import changed, duplicate
 from sktopic._training._minibatches import make_passes, visit_batches
-from sktopic.hdp._direct_assignment_state import PASS, after_moves, reported
+from sktopic.hdp._direct_assignment_state import PASS, after_moves, postponed, reported
 from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
-from sktopic.hdp._memoized._merges import Delete, TrackedMerges, Waiting, merges_within
+from sktopic.hdp._memoized._merges import Delete, TrackedMerges, merges_within
 from sktopic.hdp._memoized._start import topics_of_chain
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, checked, restored, stored
 from sktopic.hdp._moves import LEAST_GAIN, best_first, make_moves
 
 # Single topics that a pass tries to do without, and how many of the smallest it tries to do without together.
 DELETES_TRIED, TOGETHER = 2, (2, 4, 8, 16, 32)
+# A topic that was not dropped waits two passes, then four, and at most this power of two.
+LONGEST_WAIT = 2
 # Share of the bound that is taken for no difference.
 LEVEL = 1e-3
 # Fields of the state that a pass changes, besides the words: parameters in the order of PASS.
@@ -45,7 +47,7 @@ def fit_memoized(run, documents, passes, tasks, evaluate):
 def begun(run, batches):
     """Return the MemoizedTraining before the first pass over batches."""
     method, state = run.method, run.training.state
-    samples = method.moves is not None and method.components is None
+    samples = method.proposals is not None and method.components is None
     state = topics_of_chain(run, state, batches) if samples else state
     return MemoizedTraining(method, state, run.workers, has_start=samples)
 
@@ -129,14 +131,13 @@ class MemoizedTraining:
     """
 
     def __init__(self, method, state, workers, has_start=False):
-        self._infer, self._start = method.inference.with_bound(), method.document_start
-        self._has_moves, self._workers = method.moves is not None, workers
+        self._infer, self._workers = method.inference.with_bound(), workers
+        self._has_moves = method.proposals is not None
         summaries = restored(checked(state.summaries, state.words.n_features))
         topics = changed(state, words=duplicate(state.words), summaries=None)
         self.corpus = MemoizedCorpus(topics, summaries, method.parameters, has_start)
         self.first, self.made, self.bound = len(summaries), [], -np.inf
-        self._waiting, self._number, self._idle = Waiting(), 0, 0
-        self.next = None
+        self.next, self._number, self._idle = None, 0, 0
 
     def _begin_pass(self):
         """Plan the sums over the visits of a pass."""
@@ -152,7 +153,7 @@ class MemoizedTraining:
         if len(free) < 2 or any(kind == "merge" for kind, *_ in self.made):
             return []
         totals = topics.words.totals
-        tried = self._waiting.are_over(topics.ids, self._number) & (totals < totals[free].mean())
+        tried = (topics.trials["merge_due"] <= self._number) & (totals < totals[free].mean())
         order = free[np.argsort(totals[free], kind="stable")]
         order = order[tried[order]]
         chosen = [order[i : i + 1] for i in range(min(len(order), DELETES_TRIED))]
@@ -166,8 +167,9 @@ class MemoizedTraining:
         corpus, b, batch = self.corpus, self.next, reader.batch(rows)
         self.next += 1
         before = corpus.summaries[b] if b < len(corpus.summaries) else None
-        tokens = None if before is None or self._start == "cold" else before.dense_documents()
-        counts = self._infer.started(self._start, batch, corpus.topics, self._workers, tokens)
+        given = batch, corpus.topics, self._workers
+        infer = self._infer
+        counts = infer(*given) if before is None else infer.better(*given, before.dense_documents())
         cells = CellTopics.of(counts, self._workers)
         summary = BatchSummary.of(cells)
         visit = Visit(b, reader, rows, cells, corpus, self._infer, self._workers)
@@ -218,13 +220,15 @@ class MemoizedTraining:
         """Make the Delete with the largest gain of the bound, if any gains; return the moves."""
         before, log_gamma = self.corpus.bound(), math.log(seen.topics.topic_concentration)
         ids, left = seen.topics.ids, self.corpus
-        best_gain, best = LEAST_GAIN, None
+        best_gain, best, refused = LEAST_GAIN, None, []
         for delete in self._deletes:
             without, n = delete.done(seen), len(delete.topics)
             gain = without.bound() + n * log_gamma - before  # without the density of the number of topics
             if gain > best_gain:
                 best_gain, best, left = gain, delete.topics, without
             elif n == 1 and gain <= LEAST_GAIN:
-                self._waiting.refuse(int(ids[delete.topics[0]]), self._number)
+                refused.append(ids[delete.topics[0]])
+        waiting = np.isin(left.topics.ids, refused)
+        left.topics = postponed(left.topics, "merge", waiting, self._number, LONGEST_WAIT)
         self.corpus = left
         return [] if best is None else [("drop", k, -1, best_gain / len(best)) for k in ids[best].tolist()]
