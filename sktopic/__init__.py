@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         TruncationFreeHDP,
     )
     from sktopic.lda import (
+        DMRLDA,
         CollapsedGibbsLDA,
         HybridLDA,
         LangevinLDA,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "DMRLDA",
     "CollapsedGibbsHDP",
     "CollapsedGibbsLDA",
     "DegenerateDirichletLDA",

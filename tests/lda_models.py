@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.special import digamma
 from sklearn.base import clone
 
+from sktopic._documents._document_values import DocumentValues
 from sktopic._documents._matrices import DocumentReader
 from sktopic.datasets import make_lda_documents
 
@@ -23,9 +24,8 @@ BATCHES = [X[:20], X[20:23], X[23:45], X[45:]]
 
 def batch_of(counts, sample_weight=None):
     """All of some documents as a DocumentBatch."""
-    return DocumentReader(sp.csr_array(counts, dtype=np.float64), sample_weight).batch(
-        np.arange(counts.shape[0])
-    )
+    counts = sp.csr_array(counts, dtype=np.float64)
+    return DocumentReader(counts, DocumentValues(sample_weight)).batch(np.arange(counts.shape[0]))
 
 
 def new(cls, n_components=4, **params):

@@ -36,6 +36,7 @@ VARIANTS = {
         {"inference": "variational", "boost": True, "prior_update": "fixed-point"},
         {"topics_per_word": 2},
     ],
+    "DMRLDA": [{"inference": "variational"}],
     "HybridLDA": [{"counts": "draws"}],
     "OnlineVariationalLDA": [
         {"learning_method": "batch", "topic_word_prior": "auto"},
@@ -128,7 +129,7 @@ _KINDS = [
     ("topic_concentration doc_concentration", [0, -1.0, NAN, INF, None, "automatic", [1.0]]),
     ("topic_concentration doc_concentration", [1e-300, 9e-13, 1.1e12, 1e20]),
     ("topic_concentration_prior doc_concentration_prior", _GAMMA),
-    ("prior_shape learning_rate", [0, -1, NAN, INF, None, "1"]),
+    ("prior_shape covariate_prior_scale intercept_prior_scale learning_rate", [0, -1, NAN, INF, None, "1"]),
     ("learning_offset doc_learning_offset prior_rate bound_tol", [-1, NAN, INF, None, "1"]),
     ("mean_change_tol tol min_birth_tokens", [-1e-3, NAN, None, "small"]),
     ("total_samples", [0, -1, NAN, INF, "all"]),
@@ -142,7 +143,10 @@ _KINDS = [
     ("doc_topic_prior", [[0.1] * 2, [0.1] * 4, [], [[0.1] * 3], [0.1, 0.0, 0.3], np.array([0.1, -1.0, 0.3])]),
     ("doc_topic_prior", [[0.1, NAN, 0.3], [0.1, INF, 0.3], ["a", "b", "c"], [[0.1], [0.2, 0.3], 0.4]]),
     ("topic_word_prior", [-0.01, NAN, INF, "symmetric", [0.1] * 12]),
-    ("doc_topic_prior topic_word_prior prior_shape prior_rate", [1e-20, 9e-13, 1.1e12, 1e308]),
+    (
+        "doc_topic_prior topic_word_prior prior_shape prior_rate covariate_prior_scale",
+        [1e-20, 9e-13, 1.1e12, 1e308],
+    ),
     ("doc_burn_in doc_sweeps transform_burn_in transform_sweeps max_doc_update_iter", [2**70]),
     ("components_init", [1, "random", [0.1] * 12, [[0.1] * 11] * 3, [[0.1] * 12] * 13]),
     ("components_init", [[[1j] * 12] * 3, [["1"] * 12] * 3, np.full((3, 12), "1", dtype=object)]),
@@ -276,9 +280,10 @@ def _loop(estimator):
 
 
 def _step(estimator):
-    """Its method, and what infers the documents."""
+    """Its method, what infers the documents, and the prior of their topics."""
     method = estimator._method()
-    return [type(each) for each in (method, *(getattr(method, name, None) for name in ("inference", "form")))]
+    parts = (getattr(method, name, None) for name in ("inference", "form", "doc_prior"))
+    return [type(each) for each in (method, *parts)]
 
 
 def _one_of_each(kind_of):

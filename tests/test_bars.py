@@ -9,6 +9,8 @@ from sktopic import hdp, lda
 from sktopic.datasets import make_bars
 from sktopic.metrics import document_completion
 
+from .registry import having
+
 # What a class needs to get there with so few pictures
 SETTINGS = {
     "CollapsedGibbsLDA": {"max_iter": 60},
@@ -67,7 +69,8 @@ def test_bars_are_learned_to_near_the_score_of_the_truth(name, settings):
     """Within 0.06 nats per hidden word of the bars themselves, with topics to spare."""
     train, more, best = bars(doc_length=100)
     settings = {"doc_topic_prior": 0.1, "random_state": 1, **settings}
-    model = getattr(lda, name)(15, **settings).fit(train.data)
+    kind = getattr(lda, name)
+    model = kind(15, **having(kind, **settings)).fit(train.data)
     for score in (document_completion(model, more.data), model.score(more.data)):
         assert best - 0.06 < score < best + 0.01
 

@@ -19,6 +19,7 @@ OWN = {
     "CollapsedGibbsLDA": "topic_word_prior_",
     "CollapsedGibbsHDP": "doc_topic_prior_ evaluate_every log_likelihood_ n_components n_components_ n_jobs "
     "topic_word_counts_ topic_word_prior",
+    "DMRLDA": "batch_size doc_burn_in doc_topic_prior_ learning_decay topic_word_prior topic_word_prior_",
     "DirectAssignmentHDP": "doc_concentration doc_concentration_ doc_concentration_prior doc_topic_prior_ "
     "learning_method max_iter n_components n_components_ n_components_range_ split_merge topic_concentration "
     "topic_concentration_ topic_concentration_prior topic_ids_ topic_weights_ topic_word_prior "

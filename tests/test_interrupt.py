@@ -101,6 +101,7 @@ LONG_STEPS = [
     ("OnlineVariationalHDP", LONG_BOUND, "hdp._stick_breaking:update_documents", 2),
     ("OnlineEMLDA", {"doc_sweeps": 4000}, "_inference._dense_gibbs:sweep_documents", 1),
     ("OnlineEMLDA", {"doc_sweeps": 4000}, "_inference._dense_gibbs:sweep_documents", 2),
+    ("DMRLDA", {"doc_sweeps": 4000}, "_inference._dense_gibbs:sweep_documents", 1),
     ("HybridLDA", {"doc_sweeps": 4000, "counts": "draws"}, "_inference._sparse_gibbs:sweep_documents", 2),
     ("HybridHDP", {"doc_sweeps": 4000, "sampler": "table_indicator"}, "hdp._table_step:sweep_tables", 1),
     ("OnlineOPELDA", {"max_doc_update_iter": 30000}, "lda._ope:maximise_documents", 2),

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
+from sktopic._documents._document_values import NO_VALUES, DocumentValues
 from sktopic._documents._sample_weight import NO_WEIGHTS, weighted_sum
 from sktopic._kernels._groups import DocumentCells
 from sktopic._kernels.documents import _reading as kernels
@@ -305,6 +306,7 @@ class DocumentBatch:
         Total count of each document.
     sample_weight : ndarray of shape (n_documents,), float64, or None
         As how many documents each counts; None: as one.
+    covariates : ndarray of shape (n_documents, n_covariates), float64, or None
     """
 
     indptr: np.ndarray
@@ -316,6 +318,7 @@ class DocumentBatch:
     word_cell: np.ndarray
     lengths: np.ndarray
     sample_weight: np.ndarray | None = None
+    covariates: np.ndarray | None = None
 
     @property
     def n_documents(self):
@@ -426,14 +429,14 @@ class DocumentReader:
     Parameters
     ----------
     X : CSR matrix or array from as_documents
-    sample_weight : ndarray of shape (n_documents,), float64, or None, for ones
+    values : DocumentValues
     word_numbers : ndarray of shape (n_columns,), integers, or None
         Numbers of the words of the columns in the vocabulary of the model, ascending. If None, they are those
         of the columns.
     """
 
-    def __init__(self, X, sample_weight=None, word_numbers=None):
-        self._X, self._sample_weight, self._word_numbers = X, sample_weight, word_numbers
+    def __init__(self, X, values=NO_VALUES, word_numbers=None):
+        self._X, self._values, self._word_numbers = X, values, word_numbers
         self._local_word = np.empty(X.shape[1], dtype=np.int32)
         self._local_word.fill(-1)
 
@@ -445,7 +448,7 @@ class DocumentReader:
             indptr, words = X.indptr.astype(np.int64), X.indices.astype(np.int32)
             counts = X.data.astype(np.float64)
         clump_indptr, *by_word = kernels.number_words(indptr, words, counts, self._local_word)
-        return DocumentBatch(indptr, clump_indptr, words, counts, *by_word, self._weights_of(rows))
+        return DocumentBatch(indptr, clump_indptr, words, counts, *by_word, *self._values.of(rows))
 
     def keys(self, batch, key):
         """The stream key of each document of a batch that was read here, from its words and counts."""
@@ -453,18 +456,17 @@ class DocumentReader:
 
     def total_weight(self, rows):
         """As how many documents those of the rows count."""
-        return len(rows) if self._sample_weight is None else float(self._weights_of(rows).sum())
-
-    def _weights_of(self, rows):
-        return None if self._sample_weight is None else self._sample_weight[rows]
+        weights = self._values.sample_weight
+        return len(rows) if weights is None else float(weights[rows].sum())
 
 
-def document_groups(X, most_entries=None):
+def document_groups(X, covariates=None, most_entries=None):
     """Yield (first row, last row, DocumentBatch) over all rows, in groups that bound the memory.
 
+    covariates : (n_documents, n_covariates) of the rows, or None
     most_entries : of a group of more than one row, if there is a limit
     """
-    reader, first = DocumentReader(X), 0
+    reader, first = DocumentReader(X, DocumentValues(covariates=covariates)), 0
     while first < X.shape[0]:
         last = min(first + GROUP_SIZE, X.shape[0])
         if most_entries is not None:

@@ -3,20 +3,20 @@
 All of them are visited in batches by training, and in blocks by what reads each document once. A matrix is in
 memory, and may be visited in any order. The arrays of a corpus are mapped, and blocks may be computed while
 they are read: of these, no more than what `_block_order` mixes is held at a time, and nothing in memory grows
-with the number of documents but their weights, where these are given, and a byte per document if some are
-held out.
+with the number of documents but their weights and covariates, where these are given, and a byte per document
+if some are held out.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
-from operator import itemgetter
 
 import numpy as np
 import scipy.sparse as sp
 
 from sktopic._documents._block_order import blocks_of, mixed, permuted, random_order, windows
 from sktopic._documents._corpus import Corpus, naming
+from sktopic._documents._document_values import NO_VALUES, DocumentValues
 from sktopic._documents._input_messages import CorpusSummary
 from sktopic._documents._matrices import GROUP_SIZE, DocumentReader, rows_of_documents
 from sktopic._documents._sample_weight import check_sample_weight
@@ -52,7 +52,7 @@ def documents_of(X, check, once=False):
 
 
 class Documents(ABC):
-    """Documents, with weights or without; those of weight 0 are left out.
+    """Documents, with weights and covariates or without; those of weight 0 are left out.
 
     Attributes
     ----------
@@ -67,12 +67,16 @@ class Documents(ABC):
         """The same with the weights that users give, or None; ValueError for what are no weights of them."""
 
     @abstractmethod
+    def described(self, covariates):
+        """The same with covariates, one row a document, before weights are given; ValueError if not so."""
+
+    @abstractmethod
     def split(self, fraction, key):
         """Return a part to train on and a part to be held out, of this fraction, as Documents."""
 
     @abstractmethod
-    def weighted_blocks(self) -> Iterator[tuple[sp.csr_array, np.ndarray | None]]:
-        """Iterate over all documents in order, as CSR from as_documents, and their weights or None."""
+    def blocks_with_values(self) -> Iterator[tuple[sp.csr_array, DocumentValues]]:
+        """Iterate over all documents in order, as CSR from as_documents, and their DocumentValues."""
 
     @abstractmethod
     def total_weight(self):
@@ -87,13 +91,17 @@ class Documents(ABC):
 
     def blocks(self):
         """Iterate over all documents in order, as CSR from as_documents."""
-        return map(itemgetter(0), self.weighted_blocks())
+        return (X for X, _ in self.blocks_with_values())
+
+    def weighted_blocks(self):
+        """The same with their weights or None."""
+        return ((X, values.sample_weight) for X, values in self.blocks_with_values())
 
     def groups(self):
-        """The same with their weights, at most GROUP_SIZE documents at a time, on arrays of their own."""
-        for X, weights in self.weighted_blocks():
+        """The same with their values, at most GROUP_SIZE documents at a time, on arrays of their own."""
+        for X, values in self.blocks_with_values():
             for first in range(0, X.shape[0], GROUP_SIZE):
-                yield _rows_of(X, weights, np.arange(first, min(first + GROUP_SIZE, X.shape[0])))
+                yield _rows_of(X, values, np.arange(first, min(first + GROUP_SIZE, X.shape[0])))
 
     def matrix(self):
         """All documents as one CSR matrix: in memory, unless its arrays are mapped."""
@@ -131,12 +139,12 @@ class MatrixDocuments(Documents):
     Parameters
     ----------
     X : CSR matrix from as_documents
-    sample_weight : ndarray of shape (n_rows,), float64, or None: all count as one
+    values : DocumentValues of its rows
     rows : ndarray of int64, those that there are, or None: all
     """
 
-    def __init__(self, X, sample_weight=None, rows=None):
-        self._X, self._sample_weight, self._rows = X, sample_weight, rows
+    def __init__(self, X, values=NO_VALUES, rows=None):
+        self._X, self._values, self._rows = X, values, rows
         self.n_documents = X.shape[0] if rows is None else len(rows)
 
     def _all_rows(self):
@@ -147,33 +155,36 @@ class MatrixDocuments(Documents):
         rows = None if weights is None or weights.all() else np.flatnonzero(weights)
         if rows is not None and np.all(weights[rows] == 1.0):
             weights = None
-        return type(self)(self._X, weights, rows)
+        return type(self)(self._X, self._values._replace(sample_weight=weights), rows)
+
+    def described(self, covariates):
+        check_rows(covariates, self.n_documents)
+        return type(self)(self._X, self._values._replace(covariates=covariates))
 
     def split(self, fraction, key):
         n_held_out = _number_held_out(fraction, self.n_documents)
         permuted_rows = np.random.RandomState(key % 2**32).permutation(self.n_documents)
         parts = np.sort(permuted_rows[n_held_out:]), np.sort(permuted_rows[:n_held_out])
         rows = self._all_rows()
-        return tuple(MatrixDocuments(self._X, self._sample_weight, rows[part]) for part in parts)
+        return tuple(MatrixDocuments(self._X, self._values, rows[part]) for part in parts)
 
-    def weighted_blocks(self):
+    def blocks_with_values(self):
         if self._rows is None:
-            yield self._X, self._sample_weight
+            yield self._X, self._values
         else:
             yield from self._selected(self._rows)
 
     def _selected(self, rows):
         for first in range(0, len(rows), GROUP_SIZE):
             some = rows[first : first + GROUP_SIZE]
-            yield _rows_of(self._X, self._sample_weight, some)
+            yield _rows_of(self._X, self._values, some)
 
     def total_weight(self):
-        if self._sample_weight is None:
-            return self.n_documents
-        return float(self._sample_weight[self._all_rows()].sum())
+        weights = self._values.sample_weight
+        return self.n_documents if weights is None else float(weights[self._all_rows()].sum())
 
     def batches(self, size, key=None):
-        rows, reader = self._all_rows(), DocumentReader(self._X, self._sample_weight)
+        rows, reader = self._all_rows(), DocumentReader(self._X, self._values)
         if key is not None:
             rows = rows.copy()
             np.random.RandomState(key % 2**32).shuffle(rows)
@@ -186,12 +197,12 @@ class CorpusDocuments(MatrixDocuments):
 
     Parameters
     ----------
-    X, sample_weight, rows : as of MatrixDocuments
+    X, values, rows : as of MatrixDocuments
     part : ndarray of bool, which of these rows there are, or None: all
     """
 
-    def __init__(self, X, sample_weight=None, rows=None, part=None):
-        super().__init__(X, sample_weight, rows)
+    def __init__(self, X, values=NO_VALUES, rows=None, part=None):
+        super().__init__(X, values, rows)
         self._part, self._n_rows = part, self.n_documents
         if part is not None:
             self.n_documents = np.count_nonzero(part)
@@ -199,19 +210,20 @@ class CorpusDocuments(MatrixDocuments):
     def split(self, fraction, key):
         is_held_out = held_out(self._n_rows, fraction, key)
         parts = ~is_held_out, is_held_out
-        return tuple(CorpusDocuments(self._X, self._sample_weight, self._rows, part) for part in parts)
+        return tuple(CorpusDocuments(self._X, self._values, self._rows, part) for part in parts)
 
-    def weighted_blocks(self):
+    def blocks_with_values(self):
         if self._part is None:
-            yield from super().weighted_blocks()
+            yield from super().blocks_with_values()
         else:
             for rows in self._windows(None):
                 yield from self._selected(rows)
 
     def total_weight(self):
-        if self._part is None or self._sample_weight is None:
+        weights = self._values.sample_weight
+        if self._part is None or weights is None:
             return super().total_weight()
-        return sum(float(self._sample_weight[rows].sum()) for rows in self._windows(None))
+        return sum(float(weights[rows].sum()) for rows in self._windows(None))
 
     def _windows(self, key):
         """Rows, some thousands at a time."""
@@ -221,7 +233,7 @@ class CorpusDocuments(MatrixDocuments):
             yield positions if self._rows is None else self._rows[positions]
 
     def batches(self, size, key=None):
-        reader, left = DocumentReader(self._X, self._sample_weight), [np.empty(0, dtype=np.int64)]
+        reader, left = DocumentReader(self._X, self._values), [np.empty(0, dtype=np.int64)]
         for rows in self._windows(key):
             left.append(rows)
             if sum(map(len, left)) < size:
@@ -253,7 +265,7 @@ class BlockDocuments(Documents):
         self._source, self._check = source, check
         # Rows of each block, and where it begins among those that count; None until they have been read once.
         self._sizes = self._begins = None
-        self._sample_weight = self._part = None
+        self._values, self._part = NO_VALUES, None
         self._summary = CorpusSummary()
 
     def checked_by(self, check):
@@ -267,10 +279,9 @@ class BlockDocuments(Documents):
 
     def first_block(self):
         X = self._first()
-        if self._sample_weight is None:
-            return MatrixDocuments(X)
-        weights = self._sample_weight[: X.shape[0]]
-        return MatrixDocuments(X, weights, np.flatnonzero(weights))
+        values = self._values.of(slice(X.shape[0]))
+        weights = values.sample_weight
+        return MatrixDocuments(X, values, None if weights is None else np.flatnonzero(weights))
 
     def _first(self):
         """Return the first block, checked. Blocks that are read once will begin with it."""
@@ -284,6 +295,8 @@ class BlockDocuments(Documents):
         raise _no_blocks()
 
     def survey(self):
+        if self._sizes is not None:
+            return self
         sizes, summary = [], CorpusSummary()
         for _, X in self._read():
             sizes.append(X.shape[0])
@@ -303,28 +316,36 @@ class BlockDocuments(Documents):
     def weighted(self, sample_weight):
         if sample_weight is None:
             return self
-        if isinstance(self._source, Iterator):
-            raise ValueError(
-                "sample_weight is given, but X is an iterator, whose number of documents is not known before "
-                "it has been read; give each block and its weights in a call of their own."
-            )
-        if self._sizes is None:
-            self.survey()
-        bounds = _bounds(self._sizes)
+        bounds = self._known_bounds("sample_weight")
         weights = check_sample_weight(sample_weight, bounds[-1])
         if weights is None:
             return self
         counted = [np.count_nonzero(weights[first:last]) for first, last in pairwise(bounds)]
-        return twin(self, _sample_weight=weights, _begins=_bounds(counted))
+        values = self._values._replace(sample_weight=weights)
+        return twin(self, _values=values, _begins=_bounds(counted))
+
+    def described(self, covariates):
+        check_rows(covariates, self._known_bounds("covariates")[-1])
+        return twin(self, _values=self._values._replace(covariates=covariates))
+
+    def _known_bounds(self, parameter):
+        """Return the bounds of blocks, for a parameter with a row a document; ValueError for an iterator."""
+        if isinstance(self._source, Iterator):
+            raise ValueError(
+                f"{parameter} is given, but X is an iterator, whose number of documents is not known before "
+                f"it has been read; give each block and its {parameter} in a call of their own."
+            )
+        return _bounds(self.survey()._sizes)
 
     def split(self, fraction, key):
         is_held_out = held_out(self.n_documents, fraction, key)
         return twin(self, _part=~is_held_out), twin(self, _part=is_held_out)
 
     def total_weight(self):
-        if self._sample_weight is None:
+        weights = self._values.sample_weight
+        if weights is None:
             return self.n_documents
-        counted, part = self._sample_weight[self._sample_weight > 0.0], self._part
+        counted, part = weights[weights > 0.0], self._part
         if part is None:
             return float(counted.sum())
         return sum(float(counted[a:b][part[a:b]].sum()) for a, b in blocks_of(len(counted)))
@@ -351,23 +372,24 @@ class BlockDocuments(Documents):
             )
 
     def _counted(self, order=None):
-        """Iterate over blocks of documents that count: CSR, weights or None, and position of the first."""
+        """Iterate over blocks of documents that count: CSR, DocumentValues, and position of the first."""
         bounds = None if self._sizes is None else _bounds(self._sizes)
         for number, X in self._read(order):
             begin = 0 if self._begins is None else int(self._begins[number])
-            weights, rows = None, np.arange(X.shape[0])
-            if self._sample_weight is not None:
-                weights = self._sample_weight[bounds[number] : bounds[number + 1]]
-                rows = np.flatnonzero(weights > 0.0)
+            values, rows = NO_VALUES, np.arange(X.shape[0])
+            if bounds is not None:
+                values = self._values.of(slice(bounds[number], bounds[number + 1]))
+            if values.sample_weight is not None:
+                rows = np.flatnonzero(values.sample_weight > 0.0)
             # Copies, since the next block may come in the arrays of this one.
-            yield *_rows_of(X, weights, rows), begin
+            yield *_rows_of(X, values, rows), begin
 
-    def weighted_blocks(self):
-        for X, weights, begin in self._counted():
+    def blocks_with_values(self):
+        for X, values, begin in self._counted():
             if self._part is not None:
                 some = np.flatnonzero(self._part[begin : begin + X.shape[0]])
-                X, weights = _rows_of(X, weights, some)
-            yield X, weights
+                X, values = _rows_of(X, values, some)
+            yield X, values
 
     def batches(self, size, key=None):
         pending, n_pending = [], 0
@@ -376,19 +398,19 @@ class BlockDocuments(Documents):
             n_pending += part[0].shape[0]
             if n_pending < size:
                 continue
-            X, weights = _joined(pending)
-            reader, end = DocumentReader(X, weights), n_pending - n_pending % size
+            X, values = _joined(pending)
+            reader, end = DocumentReader(X, values), n_pending - n_pending % size
             for first in range(0, end, size):
                 yield reader, np.arange(first, first + size)
             n_pending -= end
-            pending = [_rows_of(X, weights, np.arange(end, end + n_pending))]
+            pending = [_rows_of(X, values, np.arange(end, end + n_pending))]
         if n_pending:
             yield DocumentReader(*_joined(pending)), np.arange(n_pending)
 
     def _windows(self, key):
-        """Iterate over CSR matrices of mixed documents, and their weights or None."""
+        """Iterate over CSR matrices of mixed documents, and their DocumentValues."""
         if key is None:
-            yield from self.weighted_blocks()
+            yield from self.blocks_with_values()
             return
         order = None
         if isinstance(self._source, Sequence):
@@ -405,7 +427,7 @@ class BlockDocuments(Documents):
             if self._part is not None:
                 part = [self._part[begin : begin + X.shape[0]] for X, _, begin in held]
                 rows = rows[np.concatenate(part)[rows]]
-            joined = _joined([(X, weights) for X, weights, _ in held])
+            joined = _joined([(X, values) for X, values, _ in held])
             held.clear()
             yield _rows_of(*joined, rows)
 
@@ -439,14 +461,22 @@ def _bounds(sizes):
     return np.cumsum([0, *sizes], dtype=np.int64)
 
 
-def _rows_of(X, weights, rows):
-    return rows_of_documents(X, rows), None if weights is None else weights[rows]
+def check_rows(covariates, n_documents):
+    """Raise ValueError unless covariates have a row for each document."""
+    if len(covariates) != n_documents:
+        raise ValueError(
+            f"covariates is invalid: must have one row for each of the {n_documents} samples of X, but has "
+            f"{len(covariates)} rows."
+        )
+
+
+def _rows_of(X, values, rows):
+    return rows_of_documents(X, rows), values.of(rows)
 
 
 def _joined(parts):
-    """Stack matrices, and join their weights or None."""
-    weights = None if parts[-1][1] is None else np.concatenate([weights for _, weights in parts])
-    return _stacked([X for X, _ in parts]), weights
+    """Stack matrices, and join their values."""
+    return _stacked([X for X, _ in parts]), DocumentValues.joined([values for _, values in parts])
 
 
 def _stacked(blocks):

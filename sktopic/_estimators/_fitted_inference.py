@@ -57,34 +57,51 @@ class Inference:
             self._kept = fixed  # otherwise the topics are a copy, as large as the model
         return fixed
 
-    def proportions(self, X, workers, progress):
+    def _given(self, covariates):
+        """Return the FixedTopics for the inference of documents with covariates, or None."""
+        return self._fixed()._replace(covariates=covariates)
+
+    def proportions(self, X, workers, progress, covariates=None):
         """Return theta of documents X, shape (n_documents, n_components_), float32 if X is float32."""
-        return infer_proportions(X, self._fixed(), workers, progress)
+        return infer_proportions(X, self._given(covariates), workers, progress)
 
     def all_proportions(self, documents, workers, progress, out):
         """Return theta of Documents, in memory or where `write_blocks` writes it."""
+        blocks = documents.blocks_with_values() if out is None else documents.groups()
+        found = (self.proportions(X, workers, progress, values.covariates) for X, values in blocks)
         if out is None:
-            return joined([self.proportions(X, workers, progress) for X in documents.blocks()])
-        blocks = (self.proportions(X, workers, progress) for X, _ in documents.groups())
-        return write_blocks(out, blocks, documents.n_documents, self.model.n_components_)
+            return joined(list(found))
+        return write_blocks(out, found, documents.n_documents, self.model.n_components_)
 
-    def draws(self, X, n_draws, workers, progress):
+    def all_draws(self, documents, workers, progress, n_draws):
         """Return draws of theta, (n_documents, n_draws, n_components_), float32 if X is float32."""
-        return draw_proportions(X, n_draws, self._fixed(), workers, progress)
+        found = [
+            draw_proportions(X, n_draws, self._given(values.covariates), workers, progress)
+            for X, values in documents.blocks_with_values()
+        ]
+        return joined(found)
 
-    def word_topics(self, X, n_topics, workers, progress=NOT_SHOWN):
+    def word_topics(self, X, n_topics, workers, progress=NOT_SHOWN, covariates=None):
         """Return topics of the entries of X and their probabilities, two arrays (n_entries, n_topics)."""
         n_topics = min(n_topics, self.model.n_components_)
-        return infer_word_topics(X, n_topics, self._fixed(), workers, progress)
+        return infer_word_topics(X, n_topics, self._given(covariates), workers, progress)
+
+    def all_word_topics(self, documents, workers, progress, n_topics):
+        """Return the word_topics of Documents."""
+        found = [
+            self.word_topics(X, n_topics, workers, progress, values.covariates)
+            for X, values in documents.blocks_with_values()
+        ]
+        return tuple(map(joined, zip(*found)))
 
     def blocks_of_word_topics(self, documents, n_topics, size):
         """Yield slices of rows and their word_topics. Each step has new workers: callers may stop early."""
         n_before = 0
-        for X in documents.blocks():
+        for X, values in documents.blocks_with_values():
             for first in range(0, X.shape[0], size):
                 last = min(first + size, X.shape[0])
-                rows = rows_of_documents(X, np.arange(first, last))
+                rows, own = rows_of_documents(X, np.arange(first, last)), values.of(slice(first, last))
                 with Workers(self.model.n_jobs) as workers:
-                    found = self.word_topics(rows, n_topics, workers)
+                    found = self.word_topics(rows, n_topics, workers, NOT_SHOWN, own.covariates)
                 yield slice(n_before + first, n_before + last), *found
             n_before += X.shape[0]

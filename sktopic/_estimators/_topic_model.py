@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, metadata
 from itertools import chain, repeat
 from numbers import Integral
@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sktopic._documents._input_messages import checked_documents
-from sktopic._documents._sources import documents_of, joined
+from sktopic._documents._sources import documents_of
 from sktopic._estimators._concurrency import (
     changing,
     check_assignment,
@@ -422,11 +422,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             Posterior mean topic proportions; rows sum to one. float32 if X is float32, else float64. With
             ``out``, that array or a read-only memory map of the file, regardless of `set_output`.
         """
-
-        def proportions(inference, documents, workers, progress):
-            return inference.all_proportions(documents, workers, progress, out)
-
-        return self._answer(X, proportions, "transform")
+        return self._answer(X, partial(Inference.all_proportions, out=out), "transform")
 
     @validate_params({"n_topics": [AT_LEAST_ONE]})
     def word_topics(self, X: DocumentsLike, n_topics: int = 3) -> tuple[NDArray[np.int32], FloatingArray]:
@@ -466,13 +462,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         --------
         iter_word_topics : The same block by block, for results that are too large for memory.
         """
-
-        def word_topics(inference, documents, workers, progress):
-            blocks = documents.blocks()
-            found = [inference.word_topics(block, n_topics, workers, progress) for block in blocks]
-            return tuple(map(joined, zip(*found)))
-
-        return self._answer(X, word_topics, "word_topics")
+        return self._answer(X, partial(Inference.all_word_topics, n_topics=n_topics), "word_topics")
 
     @validate_params({"n_topics": [AT_LEAST_ONE], "block_size": [AT_LEAST_ONE]})
     def iter_word_topics(
@@ -537,12 +527,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             The draws, which sum to one over topics. For documents without words, draws from the prior.
             float32 if X is float32, else float64.
         """
-
-        def draws(inference, documents, workers, progress):
-            blocks = documents.blocks()
-            return joined([inference.draws(block, n_samples, workers, progress) for block in blocks])
-
-        return self._answer(X, draws, "sample_proportions")
+        return self._answer(X, partial(Inference.all_draws, n_draws=n_samples), "sample_proportions")
 
     def score(self, X: DocumentsLike, y: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the held-out log-likelihood per word by document completion; higher is better.
@@ -580,7 +565,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return mean_log_predictive(
             documents.groups(),
             self._topic_probabilities(),
-            lambda observed: inference.proportions(observed, workers, progress),
+            partial(inference.proportions, workers=workers, progress=progress),
             workers,
         )
 

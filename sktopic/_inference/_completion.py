@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -75,11 +76,13 @@ def log_word_shares(blocks):
 def mean_log_predictive(groups, topics, proportions, workers, hidden_fraction=HIDDEN_FRACTION):
     """The PerWord of what `hidden_log_likelihood` takes.
 
-    groups : iterable of (X, weights (n_documents,) or None: as how many documents each counts)
+    groups : iterable of (X, DocumentValues)
+    proportions : as there; if documents have covariates, these are its second argument
     """
     total = PerWord()
-    for X, sample_weight in groups:
-        log_likelihood, n_words, _ = hidden_log_likelihood(X, topics, proportions, workers, hidden_fraction)
+    for X, (sample_weight, covariates) in groups:
+        infer = proportions if covariates is None else partial(proportions, covariates=covariates)
+        log_likelihood, n_words, _ = hidden_log_likelihood(X, topics, infer, workers, hidden_fraction)
         if sample_weight is not None:
             log_likelihood, n_words = sample_weight * log_likelihood, sample_weight * n_words
         total.add(log_likelihood, n_words)

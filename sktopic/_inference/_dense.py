@@ -6,7 +6,6 @@ import numpy as np
 
 from sktopic._kernels._groups import CountsTarget
 from sktopic._kernels.topics._statistics import add_rows
-from sktopic._topics._prior import PriorStatistics
 from sktopic._topics._word_counts import N_PARTS, no_average
 
 
@@ -30,7 +29,7 @@ class DenseCounts:
         self.counts = np.zeros((n_features, n_components))
         self.totals = np.zeros((N_PARTS, n_components))
         self._with_prior_statistics = with_prior_statistics
-        self._prior_statistics = PriorStatistics.none(n_components)
+        self._prior_statistics = None
 
     @classmethod
     def of_sums(cls, sums, n_repeats):
@@ -44,7 +43,8 @@ class DenseCounts:
         target = CountsTarget(self.counts, self.totals, *no_average(self.counts.shape[1]))
         counts.add_to(target, words, 1.0, workers)
         if self._with_prior_statistics:
-            self._prior_statistics = self._prior_statistics.plus(counts.prior_statistics())
+            found, before = counts.prior_statistics(), self._prior_statistics
+            self._prior_statistics = found if before is None else before.plus(found)
 
     def work(self):
         return 2 * self.counts.size

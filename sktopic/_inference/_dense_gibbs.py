@@ -9,6 +9,7 @@ from sktopic._inference._pieces import joined, sweep
 from sktopic._kernels._groups import DenseSums
 from sktopic._kernels.inference._dense_gibbs import PADDING, sweep_documents
 from sktopic._kernels.topics._statistics import add_cell_counts
+from sktopic._topics._covariate_statistics import CovariateStatistics
 from sktopic._topics._prior import PriorStatistics
 from sktopic._topics._word_counts import word_cells
 
@@ -42,11 +43,13 @@ class CellCounts:
         )
 
     def prior_statistics(self):
+        if self.batch.covariates is not None:
+            return CovariateStatistics.of(self.batch, self.prior, self.log_theta / self.n_sweeps)
         gains = self.batch.sum(self.log_theta)
         return PriorStatistics.from_gains(self.prior, gains / self.n_sweeps, *self.batch.with_words())
 
     def topic_weights(self, document):
-        return self.counts[self.batch.cells_of(document), : len(self.prior)]
+        return self.counts[self.batch.cells_of(document), : self.prior.shape[-1]]
 
     def drawn_topics(self):
         """Topics that tokens were drawn to in the counted sweeps, if log_theta was asked for."""

@@ -23,8 +23,8 @@ SINGLE_SWEEPS = 1024
 
 
 def is_sparse(topics, prior):
-    """Whether draws go over the topics that a document has."""
-    return len(prior) > DENSE_TOPICS or topics.lists is not None
+    """Whether draws go over the topics that a document has. The prior must be that of all documents then."""
+    return prior.ndim == 1 and (len(prior) > DENSE_TOPICS or topics.lists is not None)
 
 
 def precise(topics, sweeps):
@@ -87,8 +87,8 @@ class GibbsStep:
     def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False, assignments=None):
         """assignments: (n_clumps,) int32, the topic of each clump, continued from and written to."""
         topics = precise(topics, self.sweeps)
-        size = len(batch.cell_word) * (len(prior) + PADDING) * topics.rows.itemsize
-        sparsely = self.drawn or size > DENSE_BYTES or is_sparse(topics, prior)
+        size = len(batch.cell_word) * (prior.shape[-1] + PADDING) * topics.rows.itemsize
+        sparsely = self.drawn or (prior.ndim == 1 and size > DENSE_BYTES) or is_sparse(topics, prior)
         chains, burn_in = Chains(keys, assignments), self.burn_in
         if assignments is None:
             chains, burn_in = begun(self, batch, topics, prior, keys, workers)
@@ -127,9 +127,9 @@ class GibbsInference:
 
     def posteriors(self, batch, topics, prior, keys, n_draws, workers):
         """Those given the topics of tokens, before each of which are as many sweeps as `__call__` makes."""
-        assignments, (document, weight) = batch.unassigned(), batch.clumps()
+        assignments, (document, weight), n_topics = batch.unassigned(), batch.clumps(), prior.shape[-1]
         for i in range(n_draws):
             chains = Chains(combine_each(keys, i), assignments)
             draw_topics(batch, topics, prior, chains, self.burn_in + self.sweeps, workers)
-            counts = np.bincount(document * len(prior) + assignments, weight, batch.n_documents * len(prior))
-            yield prior + counts.reshape(batch.n_documents, len(prior))
+            counts = np.bincount(document * n_topics + assignments, weight, batch.n_documents * n_topics)
+            yield prior + counts.reshape(batch.n_documents, n_topics)

@@ -15,6 +15,11 @@ def document_pieces(batch, workers):
     return batch.chunks(finer * workers.n_jobs)
 
 
+def prior_of(prior, documents):
+    """The prior of a slice of documents: of all, (n_topics,), or that of each, (n_documents, n_topics)."""
+    return prior if prior.ndim == 1 else prior[documents]
+
+
 def joined(arrays):
     """Arrays of consecutive documents as one."""
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
@@ -32,12 +37,12 @@ def joined_results(kernel, batch, workers, *arrays):
     return map(joined, zip(*workers.map(kernel, pieces)))
 
 
-def sweep(kernel, batch, topics, chains, workers, **settings):
+def sweep(kernel, batch, topics, chains, workers, *, prior, **settings):
     """What a kernel of sweeps returns of the documents of each process; writes to z of the chains."""
     settings |= {"rows": topics.rows, "team": workers.team}
     if workers.n_processes == 1:
-        cells, bounds = batch.cells(0, batch.n_documents), batch.clump_indptr
-        return [kernel(cells=cells, clump_indptr=bounds, chains=chains, left_out=topics.left_out, **settings)]
+        settings |= {"cells": batch.cells(0, batch.n_documents), "clump_indptr": batch.clump_indptr}
+        return [kernel(chains=chains, prior=prior, left_out=topics.left_out, **settings)]
     pieces = []
     for first, last in batch.chunks(workers.n_processes):
         documents, clumps = slice(first, last), slice(*batch.clump_indptr[[first, last]])
@@ -45,6 +50,7 @@ def sweep(kernel, batch, topics, chains, workers, **settings):
             "cells": batch.cells(first, last),
             "clump_indptr": batch.clump_indptr[first : last + 1],
             "chains": Chains(chains.keys[documents], chains.z[clumps]),
+            "prior": prior_of(prior, documents),
             "left_out": part_of(topics.left_out, documents),
         }
         pieces.append((kernel, {**of_piece, **settings}))

@@ -26,12 +26,14 @@ class FixedTopics(NamedTuple):
     prior : (n_components,) Dirichlet parameters of proportions
     step : InferenceStep
     key : of the streams of random numbers
+    covariates : (n_documents, n_covariates) of the documents, which the step may read, or None
     """
 
     topics: Any
     prior: np.ndarray
     step: Any
     key: int
+    covariates: np.ndarray | None = None
 
 
 # Tells the streams of draws of proportions from those that topics are drawn from.
@@ -42,9 +44,9 @@ MOST_WEIGHTS = 1 << 24
 
 def infer_proportions(X, fixed, workers, progress=NOT_SHOWN):
     """theta of documents X, ndarray of shape (n_documents, n_components), float32 where X is."""
-    topics, prior, step, key = fixed
+    topics, prior, step, key, covariates = fixed
     theta = np.empty((X.shape[0], len(prior)), dtype=answer_dtype(X))
-    for first, last, batch in document_groups(X):
+    for first, last, batch in document_groups(X, covariates):
         gathered = topics.gather(batch.words, prior, workers)
         theta[first:last] = step(batch, gathered, prior, batch.content_keys(key), workers).proportions()
         _check(math.isfinite(theta[first:last].sum()))
@@ -54,9 +56,9 @@ def infer_proportions(X, fixed, workers, progress=NOT_SHOWN):
 
 def draw_proportions(X, n_draws, fixed, workers, progress=NOT_SHOWN):
     """Draws of theta from what the step says is its posterior, (n_documents, n_draws, n_components)."""
-    topics, prior, step, key = fixed
+    topics, prior, step, key, covariates = fixed
     theta = np.empty((X.shape[0], n_draws, len(prior)), dtype=answer_dtype(X))
-    for first, last, batch in document_groups(X):
+    for first, last, batch in document_groups(X, covariates):
         gathered, keys = topics.gather(batch.words, prior, workers), batch.content_keys(key)
         drawn, pieces = np.empty((batch.n_documents, len(prior))), workers.ranges(batch.n_documents)
         posteriors = step.posteriors(batch, gathered, prior, keys, n_draws, workers)
@@ -79,10 +81,10 @@ def infer_word_topics(X, n_topics, fixed, workers, progress=NOT_SHOWN):
     topics : (n_entries, n_topics) int32, the most probable first; -1 for a stored zero
     probabilities : (n_entries, n_topics) of these, float32 where X is; 0 for a stored zero
     """
-    topics, prior, step, key = fixed
+    topics, prior, step, key, covariates = fixed
     chosen = np.full((len(X.indices), n_topics), -1, dtype=np.int32)
     probabilities = np.zeros(chosen.shape, dtype=answer_dtype(X))
-    for first, last, batch in document_groups(X, max(1, MOST_WEIGHTS // len(prior))):
+    for first, last, batch in document_groups(X, covariates, max(1, MOST_WEIGHTS // len(prior))):
         gathered = topics.gather(batch.words, prior, workers)
         inferred = step.by_cell(batch, gathered, prior, batch.content_keys(key), workers)
         shape = len(batch.cell_word), n_topics

@@ -13,6 +13,7 @@ from sktopic._inference._pieces import joined_results
 from sktopic._inference._protocol import CellwiseStep
 from sktopic._kernels.inference._variational import update_documents
 from sktopic._runtime._arrays import by_blocks
+from sktopic._topics._covariate_statistics import CovariateStatistics
 from sktopic._topics._prior import PriorStatistics
 
 
@@ -38,6 +39,9 @@ class VariationalCounts(FactoredCounts):
         return np.maximum(self.gamma - self.prior, 0.0)
 
     def prior_statistics(self):
+        if self.batch.covariates is not None:
+            gains = by_blocks(digamma, self.gamma) - digamma(self.prior)
+            return CovariateStatistics.of(self.batch, self.prior, gains)
         lengths, weights = self.batch.with_words()
         n = len(lengths) if weights is None else weights.sum()
         log_theta = by_blocks(digamma, self.gamma[self.batch.lengths > 0])
@@ -62,7 +66,7 @@ class VariationalCounts(FactoredCounts):
         log_norm += log_theta.max(axis=1)[document]
         words = np.bincount(document, weights=batch.cell_count * log_norm, minlength=len(gamma))
         theta = ((prior - gamma) * log_theta + by_blocks(gammaln, gamma) - gammaln(prior)).sum(axis=1)
-        return words + theta + gammaln(prior.sum() + self.rest) - gammaln(totals)
+        return words + theta + gammaln(prior.sum(axis=-1) + self.rest) - gammaln(totals)
 
 
 @dataclass
@@ -83,7 +87,7 @@ class VariationalStep(CellwiseStep):
     def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False, gamma=None):
         """keys and with_prior_statistics are not needed; gamma (n_documents, n_components): the start."""
         if gamma is None:
-            gamma = prior + batch.lengths[:, None] / len(prior)
+            gamma = prior + batch.lengths[:, None] / prior.shape[-1]
         return self.run(batch, topics, prior, gamma, self.max_iter, workers)
 
     def posteriors(self, batch, topics, prior, keys, n_draws, workers):
@@ -97,11 +101,12 @@ class VariationalStep(CellwiseStep):
 
     def run(self, batch, topics, prior, gamma, max_iter, workers):
         update = partial(_update, rows=topics.rows, prior=prior, max_iter=max_iter, tol=self.tol)
-        gamma, expectation, share, changes = joined_results(update, batch, workers, gamma)
+        own_priors = [prior] if prior.ndim == 2 else []
+        gamma, expectation, share, changes = joined_results(update, batch, workers, gamma, *own_priors)
         return VariationalCounts(batch, topics, expectation, share, prior, gamma, changes, self.rest)
 
 
-def _update(cells, gamma, **settings):
-    """The kernel for some documents, on a copy of gamma."""
-    gamma = np.array(gamma, order="C")
-    return gamma, *update_documents(*cells, gamma=gamma, **settings)
+def _update(cells, gamma, own_prior=None, *, prior, **settings):
+    """The kernel for some documents, on a copy of gamma; own_prior : that of each of them, if they differ."""
+    gamma, prior = np.array(gamma, order="C"), prior if own_prior is None else own_prior
+    return gamma, *update_documents(*cells, gamma=gamma, prior=prior, **settings)

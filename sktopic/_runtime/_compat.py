@@ -101,7 +101,7 @@ def outside_container(transform: Function) -> Function:
     unwrapped = cast(Any, transform).__wrapped__
 
     @wraps(transform)
-    def call(self: Any, X: Any, out: Any = None) -> Any:
-        return transform(self, X) if out is None else unwrapped(self, X, out)
+    def call(self: Any, X: Any, out: Any = None, **metadata: Any) -> Any:
+        return transform(self, X, **metadata) if out is None else unwrapped(self, X, out, **metadata)
 
     return cast(Function, call)

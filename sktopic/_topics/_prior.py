@@ -169,6 +169,35 @@ class DocPrior:
             return averages, self.mode(averages, n_documents) if told else prior
         return averages, self._fixed_point(averages, prior)
 
+    # Functions of the state of a mini-batch method
+
+    def of(self, state, batch):
+        """Return the prior of the documents of a batch: (n_topics,), or (n_documents, n_topics) of each."""
+        return state.doc_topic_prior
+
+    def learned(self, state, prior, statistics, rho, n_documents):
+        """Return the fields of the state that change with a step from prior (see `update`)."""
+        averages, prior = self.update(state.prior_averages, prior, statistics, rho, n_documents)
+        return {"prior_averages": averages, "doc_topic_prior": prior}
+
+    def rearranged(self, state, order):
+        """Return the fields that change when the topics of order (n_topics,) move to places 0, 1, 2, ..."""
+        averages = state.prior_averages
+        if state.prior_rule is not None:  # one per topic, and with the Gamma prior one of all at the end
+            averages = np.append(averages[order], averages[len(order) :])
+        return {"doc_topic_prior": state.doc_topic_prior[order], "prior_averages": averages}
+
+    def edited(self, state, edit):
+        """Return the fields that change with a TopicEdit."""
+        prior, averages = state.doc_topic_prior, state.prior_averages
+        if state.prior_rule == "gamma":  # averages of expected tables, then one of all topics
+            averages = np.append(edit.sums(averages[:-1]), averages[-1])
+        elif state.prior_rule == "shares":
+            averages = edit.sums(averages)
+        elif state.prior_rule is not None:
+            averages = edit.log_means(averages, prior)
+        return {"doc_topic_prior": edit.sums(prior), "prior_averages": averages}
+
     def _shares(self, averages, prior):
         """A prior of the same sum, in which topics have the shares that averages say."""
         shares = (1.0 - LEAST_SHARE) * averages / averages.sum() + LEAST_SHARE / len(prior)

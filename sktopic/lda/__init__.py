@@ -2,6 +2,7 @@
 
 from sktopic.lda._collapsed_gibbs import CollapsedGibbsLDA
 from sktopic.lda._cvb0 import OnlineCVB0LDA
+from sktopic.lda._dmr import DMRLDA
 from sktopic.lda._hybrid import HybridLDA
 from sktopic.lda._langevin import LangevinLDA
 from sktopic.lda._online_em import OnlineEMLDA
@@ -12,6 +13,7 @@ from sktopic.lda._streaming_gibbs import StreamingGibbsLDA
 from sktopic.lda._streaming_variational import StreamingVariationalLDA
 
 __all__ = [
+    "DMRLDA",
     "CollapsedGibbsLDA",
     "HybridLDA",
     "LangevinLDA",

@@ -60,6 +60,7 @@ class MinibatchLDA:
         iterations of the document step. Topics are provisionally updated between them (see _boosting.py).
     keeps_places : whether topics keep their numbers. If so, none are exchanged.
     topics_per_word : None, or the length of the lists of SparseWordCounts
+    state_class : class of the state, without such lists
     """
 
     n_components: int
@@ -77,6 +78,7 @@ class MinibatchLDA:
     iterations: Callable[..., Any] | None = None
     keeps_places: bool = False
     topics_per_word: int | None = None
+    state_class: type[LDAState] = LDAState
 
     @property
     def reads_whole_batches(self):
@@ -102,7 +104,7 @@ class MinibatchLDA:
         """Return the state before the first update."""
         first = self.components_init
         if self.topics_per_word is None:
-            kind = LDAState
+            kind = self.state_class
             words = random_words(n_features, self.n_components, seed, first, average=self.averaged)
         else:
             kind = ListedLDAState
@@ -207,7 +209,8 @@ class MinibatchLDA:
             return boosted_counts(self, state, batch, keys, update, workers)
         topics = self._seen(state, update.total_samples)
         gathered = gathered_topics(topics, batch, prior, state, update, workers)
-        return self.inference(batch, gathered, prior, keys, workers, self.doc_prior.is_learned)
+        own_prior = self.doc_prior.of(state, batch)
+        return self.inference(batch, gathered, own_prior, keys, workers, self.doc_prior.is_learned)
 
     def absorb(self, state, counts, update, workers):
         state = self.absorb_counts(state, counts, update, workers)
@@ -246,11 +249,9 @@ class MinibatchLDA:
         if not self.doc_prior.is_learned or state.n_topic_updates == 0:
             return {}
         rho = self.step_size(state, update, PRIOR_INERTIA + state.n_prior_updates + 1)
-        averages, prior = self.doc_prior.update(
-            state.prior_averages, prior, expected.prior_statistics(), rho, float(update.total_samples)
-        )
-        n_updates = state.n_prior_updates + update.n_updates
-        return {"prior_averages": averages, "doc_topic_prior": prior, "n_prior_updates": n_updates}
+        statistics, n_documents = expected.prior_statistics(), float(update.total_samples)
+        learned = self.doc_prior.learned(state, prior, statistics, rho, n_documents)
+        return {**learned, "n_prior_updates": state.n_prior_updates + update.n_updates}
 
     def _exchanged(self, state):
         """Return the state after exchanges of topics that then fit their priors better."""
@@ -259,10 +260,7 @@ class MinibatchLDA:
             return state
         order = best_order(*evidence_gains(state.words, self.unit(state), prior, equal_sizes=True))
         state.words.rearrange(order)
-        averages = state.prior_averages
-        if state.prior_rule is not None:  # one per topic, and with the Gamma prior one of all at the end
-            averages = np.append(averages[order], averages[len(order) :])
-        return changed(state, doc_topic_prior=state.doc_topic_prior[order], prior_averages=averages)
+        return changed(state, **self.doc_prior.rearranged(state, order))
 
     def learn_word_prior(self, state, mean_log_probability, rho):
         """Return the state after a step of the prior of topics. The mean is over all words and topics."""
@@ -283,19 +281,11 @@ class MinibatchLDA:
         check_edits(state.words)
         if state.words.averages and edit.merged.any():
             raise ValueError("average=True is invalid with merges: averages of past topics cannot be merged.")
-        prior, averages = state.doc_topic_prior, state.prior_averages
-        if state.prior_rule == "gamma":  # averages of expected tables, then one of all topics
-            averages = np.append(edit.sums(averages[:-1]), averages[-1])
-        elif state.prior_rule == "shares":
-            averages = edit.sums(averages)
-        elif state.prior_rule is not None:
-            averages = edit.log_means(averages, prior)
         return changed(
             state,
             words=edited_topics(state.words, edit),
             word_prior=edited_prior(state.word_prior, edit),
-            doc_topic_prior=edit.sums(prior),
-            prior_averages=averages,
+            **self.doc_prior.edited(state, edit),
         )
 
     def frozen(self, state, topics):

@@ -28,6 +28,29 @@ DECAY, MOST_OVER_T = 0.65, 4.0
 LARGEST_BATCH, SMALLEST_BATCH, UPDATES = 50, 5, 150
 
 
+def em_parts(model):
+    """Return the document steps, the rule and the step sizes of online EM with the parameters of a model."""
+    steps = StreamStep(StepSize(model.learning_offset, DECAY), MOST_OVER_T)
+    if model.learning_decay is not None:
+        steps = StepSize(model.learning_offset, model.learning_decay)
+    if model.inference == "gibbs":
+        inference = GibbsStep(model.doc_burn_in, model.doc_sweeps, by_words=True)
+        prediction = GibbsInference(model.transform_burn_in, model.transform_sweeps, by_words=True)
+    else:
+        inference = prediction = VariationalStep(model.max_doc_update_iter, model.mean_change_tol)
+    return {"inference": inference, "prediction": prediction, "rule": DocumentAverage(), "steps": steps}
+
+
+def documents_per_update(self, n_documents=None):
+    """Return the size of batches in fit, of so many documents; or elsewhere, if n_documents is None."""
+    if self.batch_size is not None:
+        return int(self.batch_size)
+    # One batch treats weights of documents as repeated documents.
+    if n_documents is None or n_documents <= LARGEST_BATCH:
+        return LARGEST_BATCH
+    return max(SMALLEST_BATCH, min(LARGEST_BATCH, n_documents // UPDATES))
+
+
 class OnlineEMLDA(MinibatchLDAEstimator):
     """Latent Dirichlet allocation (LDA) trained by online expectation maximization (EM).
 
@@ -287,12 +310,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         self.verbose = verbose
 
     def _method(self):
-        steps = StreamStep(StepSize(self.learning_offset, DECAY), MOST_OVER_T)
-        if self.learning_decay is not None:
-            steps = StepSize(self.learning_offset, self.learning_decay)
         if self.inference == "gibbs":
-            inference = GibbsStep(self.doc_burn_in, self.doc_sweeps, by_words=True)
-            prediction = GibbsInference(self.transform_burn_in, self.transform_sweeps, by_words=True)
             iterations = partial(
                 GibbsIterations,
                 burn_in=self.doc_burn_in,
@@ -300,27 +318,17 @@ class OnlineEMLDA(MinibatchLDAEstimator):
                 averages_burn_in=self.boost == "mean",
             )
         else:
-            settings = self.max_doc_update_iter, self.mean_change_tol
-            inference = prediction = VariationalStep(*settings)
-            iterations = partial(VariationalIterations, max_iter=settings[0], tol=settings[1])
+            settings = {"max_iter": self.max_doc_update_iter, "tol": self.mean_change_tol}
+            iterations = partial(VariationalIterations, **settings)
         return self._composed(
-            inference=inference,
-            prediction=prediction,
-            rule=DocumentAverage(),
-            steps=steps,
+            **em_parts(self),
             doc_prior=DocPrior(self.doc_topic_prior, self.prior_update, self.prior_shape, self.prior_rate),
             averaged=self.average,
             topics_per_word=self.topics_per_word,
             iterations=iterations if self.boost else None,
         )
 
-    def _documents_per_update(self, n_documents=None):
-        if self.batch_size is not None:
-            return int(self.batch_size)
-        # One batch treats weights of documents as repeated documents.
-        if n_documents is None or n_documents <= LARGEST_BATCH:
-            return LARGEST_BATCH
-        return max(SMALLEST_BATCH, min(LARGEST_BATCH, n_documents // UPDATES))
+    _documents_per_update = documents_per_update
 
     def _check_settings(self):
         super()._check_settings()

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import psi
 
+from sktopic._inference._pieces import prior_of
 from sktopic._kernels._groups import Chains, DenseSums, LeftOut, Sweeps
 from sktopic._kernels.inference import _dense_gibbs, _sparse_gibbs
 from sktopic._kernels.inference._word_topics import draw_word_topics
@@ -55,7 +56,7 @@ def run_sparse(corpus, sweeps, z=None, own=None, team=ALONE):
 
 def run_dense(corpus, sweeps, z=None, own=None, team=ALONE):
     """z after the sweeps, sums of cells, log_theta, and sums of documents."""
-    n_topics, n_cells, n_documents = len(corpus.prior), len(corpus.cell_word), corpus.n_documents
+    n_topics, n_cells, n_documents = corpus.prior.shape[-1], len(corpus.cell_word), corpus.n_documents
     n_padded = -(-n_topics // _dense_gibbs.PADDING) * _dense_gibbs.PADDING
     runs = []
     for by_document in (False, True):
@@ -66,7 +67,8 @@ def run_dense(corpus, sweeps, z=None, own=None, team=ALONE):
         for documents, chain, some, (first, last) in chains(corpus, after, own):
             cells = slice(corpus.indptr[first], corpus.indptr[last])
             target = DenseSums(counts[cells], sums[first:last], log_theta[first:last])
-            given = corpus.clump_indptr[first : last + 1], corpus.rows, corpus.prior
+            prior = prior_of(corpus.prior, slice(first, last))
+            given = corpus.clump_indptr[first : last + 1], corpus.rows, prior
             _dense_gibbs.sweep_documents(documents, *given, chain, sweeps, target, team, some)
         assert not np.any(counts[:, n_topics:])
         runs.append((after, counts[:, :n_topics], log_theta, sums))
@@ -111,6 +113,9 @@ def corpus_and_start(n_topics, case, dtype):
         z = corpus.unassigned()
         if case == "wide from the start":
             z, own = rng.integers(0, n_topics, len(z)).astype(np.int32), corpus.own_tokens(n_topics)
+    if case.startswith("own priors"):  # a prior for each document
+        own = corpus.own_tokens(n_topics)
+        corpus.prior = rng.gamma(0.5, 1.0, (corpus.n_documents, n_topics)) + 1e-6
     return corpus, z, own
 
 
@@ -163,6 +168,7 @@ def test_sparse_draws_and_sums_are_those_of_the_reference(case, n_topics, n_burn
         ("small", 1, Sweeps(0, 1)),
         ("mixed", 16, Sweeps(0, 3)),
         ("own tokens", 200, Sweeps(2, 1)),
+        ("own priors", 17, Sweeps(1, 2, with_log_theta=True)),
     ],
 )
 def test_dense_draws_and_sums_are_those_of_the_reference(case, n_topics, sweeps):
@@ -192,7 +198,8 @@ def run_word_topics(corpus, team=ALONE):
     z = np.full(corpus.clump_indptr[-1], -2, dtype=np.int32)
     for documents, chain, _, (first, last) in chains(corpus, z, None):
         bounds = corpus.clump_indptr[first : last + 1]
-        draw_word_topics(documents, bounds, corpus.rows, corpus.cumulative, corpus.prior, chain, team)
+        prior = prior_of(corpus.prior, slice(first, last))
+        draw_word_topics(documents, bounds, corpus.rows, corpus.cumulative, prior, chain, team)
     return z
 
 
@@ -203,6 +210,8 @@ def run_word_topics(corpus, team=ALONE):
         ("impossible words", 7, np.float64),
         ("small", 1, np.float64),
         ("unit", 200, np.float32),
+        ("own priors", 17, np.float32),
+        ("own priors", 40, np.float64),
     ],
 )
 def test_topics_by_words_alone_are_those_of_the_reference(case, n_topics, dtype):

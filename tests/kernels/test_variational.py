@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import psi
 
+from sktopic._inference._pieces import prior_of
 from sktopic._kernels.inference._variational import update_documents
 from tests.kernels.tools import Corpus, for_both_precisions, joined, random_corpus
 from tests.reference import variational as reference
@@ -15,7 +16,7 @@ TOLERANCE = {np.float32: 2e-4, np.float64: 1e-9}
 
 
 def start_of(corpus):
-    return corpus.prior + corpus.lengths[:, None] / len(corpus.prior)
+    return corpus.prior + corpus.lengths[:, None] / corpus.phi.shape[1]
 
 
 def run(corpus, max_iter, tol, gamma=None):
@@ -23,7 +24,12 @@ def run(corpus, max_iter, tol, gamma=None):
     gamma = start_of(corpus) if gamma is None else gamma.copy()
     expectation, share, changes = joined(
         update_documents(
-            *corpus.piece(first, last), corpus.rows, corpus.prior, gamma[first:last], max_iter, tol
+            *corpus.piece(first, last),
+            corpus.rows,
+            prior_of(corpus.prior, slice(first, last)),
+            gamma[first:last],
+            max_iter,
+            tol,
         )
         for first, last in corpus.pieces
     )
@@ -33,13 +39,16 @@ def run(corpus, max_iter, tol, gamma=None):
 
 
 @for_both_precisions
+@pytest.mark.parametrize("own_priors", [False, True], ids=["", "own priors"])
 @pytest.mark.parametrize(
     ("n_topics", "counts", "max_iter"),
     [(1, "unit", 20), (8, "small", 20), (9, "mixed", 1), (9, "unit", 20), (40, "mixed", 20)],
 )
-def test_iterations_are_those_of_the_reference(n_topics, counts, max_iter, dtype):
-    """Also with rows of any scale."""
+def test_iterations_are_those_of_the_reference(n_topics, counts, max_iter, dtype, own_priors):
+    """Also with rows of any scale, and with a prior for each document."""
     corpus = random_corpus(n_topics, n_topics=n_topics, counts=counts, dtype=dtype)
+    if own_priors:
+        corpus.prior = np.random.default_rng(0).gamma(1.0, 0.5, (corpus.n_documents, n_topics)) + 0.05
     corpus.rows = (corpus.rows * (2.0 ** (np.arange(30) % 9))[:, None]).astype(dtype)
     gamma, expected, changes = run(corpus, max_iter, 0.0)
     expected_gamma = start_of(corpus)
@@ -51,7 +60,7 @@ def test_iterations_are_those_of_the_reference(n_topics, counts, max_iter, dtype
     assert np.all(np.abs(expected - expected_counts) <= tolerance * lengths[corpus.cell_document])
     assert np.all(np.abs(changes - expected_changes) <= tolerance * lengths[:, 0])
     assert_allclose(expected.sum(axis=1), corpus.cell_count, rtol=2e-6)
-    assert_array_equal(gamma[1], corpus.prior)  # without words
+    assert_array_equal(gamma[1], prior_of(corpus.prior, 1))  # without words
 
 
 def test_iteration_stops_below_the_tolerance_and_not_before():

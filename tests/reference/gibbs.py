@@ -53,8 +53,10 @@ def left_out(phi, tokens, own, token, smoothing, unit):
     return np.maximum(phi - own * tokens * token * unit, np.minimum(phi, smoothing * unit))
 
 
-def sweep_documents(documents, rows, prior, keys, z, sweeps, by_lanes=False, own=None):
+def sweep_documents(documents, rows, priors, keys, z, sweeps, by_lanes=False, own=None):
     """Run all sweeps; z is updated in place.
+
+    priors : (n_topics,) of all documents, or (n_documents, n_topics) of each
 
     With by_lanes, uniforms become draws as in _dense_gibbs.pyx. Without, no topic gets less than
     alpha_k phi_kw, however many own tokens (LeftOut) are left out.
@@ -72,7 +74,7 @@ def sweep_documents(documents, rows, prior, keys, z, sweeps, by_lanes=False, own
     log_theta = np.zeros((n_documents, n_topics))
     orders = []
     first_token = 0
-    for d in range(n_documents):
+    for d, prior in enumerate(np.broadcast_to(priors, (n_documents, n_topics))):
         stream = Stream(keys[d])
         assignments = Assignments(n_topics)
         clumps = list(enumerate(clumps_of(indptr, cell_count, d), first_token))
@@ -125,10 +127,11 @@ def draw_word_topics(documents, rows, prior, keys):
     """The topics of all clumps, (n_clumps,), drawn from alpha_k phi_kw of their words alone."""
     indptr, cell_word, cell_count = documents
     rows, z = np.asarray(rows, dtype=np.float64), []
+    priors = np.broadcast_to(prior, (len(keys), rows.shape[1]))
     for d, key in enumerate(keys):
         stream = Stream(key)
         for cell, _ in clumps_of(indptr, cell_count, d):
-            ends = np.cumsum(prior * rows[cell_word[cell]])
+            ends = np.cumsum(priors[d] * rows[cell_word[cell]])
             z.append(np.searchsorted(ends, stream.uniform() * ends[-1], side="right"))
     return np.array(z)
 

@@ -19,16 +19,17 @@ def responsibilities(phi, gamma):
 def update_documents(indptr, cell_word, cell_count, rows, prior, gamma, max_iter, tol):
     """Iterate gamma in place; return expected counts (n_cells, n_topics) and changes (n_documents,)."""
     rows = np.asarray(rows, dtype=np.float64)
-    expected = np.zeros((len(cell_word), len(prior)))
+    expected = np.zeros((len(cell_word), rows.shape[1]))
+    priors = np.broadcast_to(prior, gamma.shape)  # of each document, or the same of all
     changes = np.zeros(len(indptr) - 1)
     for d in range(len(indptr) - 1):
         cells = list(cells_of(indptr, d))
         phi, counts = rows[cell_word[cells]], cell_count[cells][:, None]
         if not cells:
-            gamma[d] = prior
+            gamma[d] = priors[d]
             continue
         for _ in range(max_iter):
-            updated = prior + (counts * responsibilities(phi, gamma[d])).sum(axis=0)  # equation 12
+            updated = priors[d] + (counts * responsibilities(phi, gamma[d])).sum(axis=0)  # equation 12
             changes[d] = np.abs(updated - gamma[d]).mean()
             gamma[d] = updated
             if changes[d] < tol:

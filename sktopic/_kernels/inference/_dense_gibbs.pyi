@@ -14,7 +14,7 @@ def sweep_documents(
     cells: DocumentCells,
     clump_indptr: NDArray[np.int64],  # (n_documents + 1,)
     rows: _Real,  # (n_words, n_topics)
-    prior: NDArray[np.float64],  # (n_topics,)
+    prior: NDArray[np.float64],  # (n_topics,), or (n_documents, n_topics)
     chains: Chains,
     sweeps: Sweeps,
     found: DenseSums,

@@ -54,6 +54,7 @@ cdef struct Sampling:
     const int64_t* clump_indptr
     const void* rows
     const double* prior
+    Py_ssize_t prior_step  # from the prior of a document to that of the next; 0: all have the same
     const uint64_t* keys
     const double* own  # or NULL
     const double* token
@@ -70,7 +71,7 @@ cdef struct Sampling:
     Py_ssize_t n_padded
     Py_ssize_t most_cells
     bint single  # whether rows are of single precision
-    double* psi_prior  # digamma(prior), where there is a log_theta
+    double* psi_prior  # digamma(prior), where there is a log_theta and all documents have the same prior
     # ... and scratch space, in one array for each type (allocating takes as long as some tokens), of which
     # each thread has as many entries.
     int32_t* numbers
@@ -85,7 +86,7 @@ def sweep_documents(
     cells,
     const int64_t[::1] clump_indptr,
     const real[:, ::1] rows,
-    const double[::1] prior,
+    prior,
     chains,
     sweeps,
     found,
@@ -100,7 +101,7 @@ def sweep_documents(
     clump_indptr : (n_documents + 1,) bounds of each document's clumps, in any consecutive numbering
                                                                                                   IN
     rows : (n_words, n_topics) phi_kw, times any factor for each word                              IN
-    prior : (n_topics,) alpha                                                                     IN
+    prior : (n_topics,) alpha, or (n_documents, n_topics) that of each document                   IN
     chains : Chains                                                                           IN/OUT
     sweeps : Sweeps; probabilities are summed                                                     IN
     found : DenseSums, counts of the precision of rows                                           OUT
@@ -114,7 +115,8 @@ def sweep_documents(
     cdef real[:, ::1] counts = found.counts
     cdef double[:, ::1] sums = found.sums
     cdef double[:, ::1] log_theta = found.log_theta
-    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = prior.shape[0]
+    cdef const double[:, ::1] priors = np.atleast_2d(prior)
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = priors.shape[1]
     cdef Py_ssize_t n_padded = (n_topics + LANES - 1) // LANES * LANES, k, n_threads = team.size
     cdef Py_ssize_t most_cells = largest_part(indptr), most_tokens = largest_part(clump_indptr)
     cdef Sampling given
@@ -134,7 +136,8 @@ def sweep_documents(
     given.reals = &reals[0] + (-(<size_t>&reals[0] // sizeof(real))) % LINE
     given.psi_prior = &weights[n_threads * given.n_weights]
     given.indptr, given.cell_word, given.cell_count = &indptr[0], &cell_word[0], &cell_count[0]
-    given.clump_indptr, given.rows, given.prior = &clump_indptr[0], &rows[0, 0], &prior[0]
+    given.clump_indptr, given.rows, given.prior = &clump_indptr[0], &rows[0, 0], &priors[0, 0]
+    given.prior_step = n_topics if prior.ndim == 2 else 0
     given.own = NULL
     cdef const double[::1] own, token, smoothing, unit
     if left_out is not None:
@@ -150,9 +153,9 @@ def sweep_documents(
     given.n_topics, given.n_padded = n_topics, n_padded
     given.most_cells, given.single = most_cells, real is float
     with nogil:
-        if given.log_theta != NULL:
+        if given.log_theta != NULL and given.prior_step == 0:
             for k in range(n_topics):
-                given.psi_prior[k] = digamma(prior[k])
+                given.psi_prior[k] = digamma(given.prior[k])
         team.run(<Task>sweep_document, &given, n_documents)
 
 
@@ -170,7 +173,7 @@ cdef int sweep_document_of(Sampling* given, Py_ssize_t d, Py_ssize_t thread, rea
     cdef Py_ssize_t cell, token, n, k, done = 0
     cdef int32_t i, n_parts
     cdef int sweep
-    cdef const double* prior = given.prior
+    cdef const double* prior = given.prior + d * given.prior_step
     cdef const double* cell_count = given.cell_count + first
     cdef const real* rows = <const real*>given.rows
     cdef int32_t* topic = given.z + first_token
@@ -188,6 +191,7 @@ cdef int sweep_document_of(Sampling* given, Py_ssize_t d, Py_ssize_t thread, rea
     cdef real* uniform = row + given.most_cells * n_padded
     cdef real* saved = uniform + n_tokens  # what is in a row without what is left out for a token
     cdef double own = given.own[d] if given.own != NULL else 0.0
+    cdef double psi_prior
     cdef Stream stream
     if given.counts != NULL:
         counts = <real*>given.counts + first * n_padded
@@ -242,7 +246,8 @@ cdef int sweep_document_of(Sampling* given, Py_ssize_t d, Py_ssize_t thread, rea
         if sweep >= given.n_burn_in and log_theta != NULL:
             for k in range(n_topics):
                 if members[k] > 0:
-                    log_theta[k] += digamma(prior[k] + weight[k]) - given.psi_prior[k]
+                    psi_prior = given.psi_prior[k] if given.prior_step == 0 else digamma(prior[k])
+                    log_theta[k] += digamma(prior[k] + weight[k]) - psi_prior
     if sums != NULL:
         memcpy(sums, summed, n_topics * sizeof(double))
     return 0

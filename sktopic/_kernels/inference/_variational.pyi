@@ -10,7 +10,7 @@ def update_documents(
     cell_word: NDArray[np.int32],  # (n_cells,)
     cell_count: NDArray[np.float64],  # (n_cells,)
     rows: _Real,  # (n_words, n_topics)
-    prior: NDArray[np.float64],  # (n_topics,)
+    prior: NDArray[np.float64],  # (n_topics,), or (n_documents, n_topics)
     gamma: NDArray[np.float64],  # (n_documents, n_topics) IN/OUT
     max_iter: int,
     tol: float,

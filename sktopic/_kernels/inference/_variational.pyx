@@ -43,7 +43,7 @@ def update_documents(
     const int32_t[::1] cell_word,
     const double[::1] cell_count,
     const real[:, ::1] rows,
-    const double[::1] prior,
+    prior,
     double[:, ::1] gamma,
     int max_iter,
     double tol,
@@ -52,7 +52,7 @@ def update_documents(
 
     Parameters
     ----------
-    indptr, cell_word, cell_count, rows, prior : as in _sparse_gibbs.sweep_documents (any row factor)     IN
+    indptr, cell_word, cell_count, rows, prior : as in _dense_gibbs.sweep_documents (any row factor)      IN
     gamma : (n_documents, n_topics) Dirichlet parameters of each document's proportions          IN/OUT
 
     Returns
@@ -66,6 +66,9 @@ def update_documents(
     cdef Py_ssize_t done = 0
     cdef int _iteration
     cdef real* e
+    cdef const double[:, ::1] priors = np.atleast_2d(prior)
+    cdef const double* own_prior
+    cdef Py_ssize_t prior_step = n_topics if prior.ndim == 2 else 0
     dtype = np.float32 if real is float else np.float64
     expectation_array = np.empty((n_documents, n_topics), dtype=dtype)
     share_array = np.empty(cell_word.shape[0], dtype=np.float64)
@@ -79,9 +82,10 @@ def update_documents(
             first = indptr[d] - base
             n_cells = indptr[d + 1] - indptr[d]
             e = &expectation[d, 0]
+            own_prior = &priors[0, 0] + d * prior_step
             if n_cells == 0:
                 for k in range(n_topics):
-                    gamma[d, k] = prior[k]
+                    gamma[d, k] = own_prior[k]
             fill_expectation(&gamma[d, 0], n_topics, &scratch[0, 0], &scratch[1, 0], e)
             count_work(&done, 8 * n_topics)
             if n_cells == 0:
@@ -93,7 +97,7 @@ def update_documents(
                 )
                 if _iteration == max_iter or (_iteration > 0 and changes[d] < tol):
                     break
-                changes[d] = update_gamma(&prior[0], e, &sums[0], n_topics, &gamma[d, 0])
+                changes[d] = update_gamma(own_prior, e, &sums[0], n_topics, &gamma[d, 0])
                 fill_expectation(&gamma[d, 0], n_topics, &scratch[0, 0], &scratch[1, 0], e)
                 count_work(&done, 8 * n_topics)
     return expectation_array, share_array, changes_array

@@ -13,7 +13,7 @@ def draw_word_topics(
     clump_indptr: NDArray[np.int64],  # (n_documents + 1,)
     rows: _Real,  # (n_words, n_topics)
     cumulative: _Real,  # (n_words, ceil(n_topics / 16))
-    prior: NDArray[np.float64],  # (n_topics,)
+    prior: NDArray[np.float64],  # (n_topics,), or (n_documents, n_topics)
     chains: Chains,
     team: Team,
     lists: SparseRows | None = None,  # in the place of rows and cumulative

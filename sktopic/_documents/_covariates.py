@@ -1,0 +1,73 @@
+"""Covariates of documents: what users may give, and documents that come with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sktopic._documents._feature_names import check_distinct, listed, text_columns
+from sktopic._runtime._arrays import real_numbers
+
+# Squares of larger numbers, summed over documents, might overflow.
+LARGEST_COVARIATE = 1e100
+
+
+@dataclass(frozen=True, eq=False)
+class DescribedDocuments:
+    """X together with the covariates of its documents.
+
+    Attributes
+    ----------
+    X : what users give as X
+    values : ndarray of shape (n_documents, n_covariates), float64
+    names : ndarray of str of shape (n_covariates,), or None
+    """
+
+    X: Any
+    values: np.ndarray
+    names: np.ndarray | None
+
+    def check_same(self, n_covariates, names):
+        """Raise ValueError unless the covariates are those of a model, whose names may be None."""
+        n = self.values.shape[1]
+        if n != n_covariates:
+            raise ValueError(
+                f"covariates is invalid: must have {n_covariates} columns, as in training, but has {n}."
+            )
+        if names is not None and self.names is not None and not np.array_equal(names, self.names):
+            raise ValueError(
+                f"covariates is invalid: must have the columns {listed(names)} in this order, as in "
+                f"training, but has {listed(self.names)}."
+            )
+
+
+def described(X, covariates):
+    """Return DescribedDocuments; X itself if covariates is None. ValueError for invalid covariates."""
+    if covariates is None:
+        return X
+    names = text_columns(covariates)
+    if names is not None:
+        check_distinct(names, "the list of columns of covariates")
+    try:
+        values = real_numbers(covariates.toarray() if sp.issparse(covariates) else covariates)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "covariates is invalid: must be a DataFrame or an array of numbers. Encode categories by "
+            "OneHotEncoder, for instance in a ColumnTransformer."
+        ) from None
+    if values.ndim != 2 or values.shape[1] == 0:
+        raise ValueError(
+            f"covariates is invalid: must have shape (n_samples, n_covariates), but has {values.shape}."
+        )
+    bad = ~(np.abs(values) <= LARGEST_COVARIATE)  # also NaN
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        name = column if names is None else repr(names[column])
+        raise ValueError(
+            f"covariates is invalid: must have finite numbers up to {LARGEST_COVARIATE:g} in absolute value, "
+            f"but has {values[row, column]} in row {row} of column {name}."
+        )
+    return DescribedDocuments(X, np.ascontiguousarray(values), names)

@@ -1,0 +1,90 @@
+"""What documents tell about the effects of their covariates on their priors of topic proportions.
+
+A document with covariates x has the Dirichlet parameters alpha_k = exp(lambda_k0 + x . lambda_k). Given the
+tokens of topics n_k, the derivative of its log likelihood by log alpha_k is y_k - mu_k, with
+y_k = alpha_k (psi(alpha_k + n_k) - psi(alpha_k)) and mu_k = alpha_k (psi(sum alpha + n) - psi(sum alpha)).
+Both are expected numbers of tables of a Chinese restaurant, given n_k and given n alone. So the model is a
+Poisson regression of tables on covariates.
+"""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from scipy.special import digamma, polygamma
+
+from sktopic._documents._sample_weight import weighted_sum
+
+
+def design(covariates):
+    """Return covariates (n_documents, n_covariates) behind a column of ones, for the intercept."""
+    return np.column_stack([np.ones(len(covariates)), covariates])
+
+
+@dataclass
+class CovariateStatistics:
+    """Sums over documents with words, by weight, with x the row of the `design`.
+
+    Attributes
+    ----------
+    gradient : (n_topics, n_coefficients) sums of (y_k - mu_k) x
+    curvature : (n_topics, n_coefficients, n_coefficients) sums of (y_k + mu_k) / 2 x x'. At the maximum, it
+        has the expectation of mu_k x x', the curvature of a Poisson regression. With the mean of y_k and
+        mu_k, the Newton step of a single document changes log alpha_k by at most 2.
+    information : (n_topics, n_coefficients, n_coefficients) sums of (y_k - mu_k)^2 x x'
+    own_coupling, coupling : (n_topics, n_coefficients, n_coefficients) sums of c alpha_k^2 x x' and of
+        c alpha_k a x x', with c = psi'(a) - psi'(a + n) and a = sum alpha. The second derivatives of a
+        document by the coefficients of topics j and k have the term c alpha_j alpha_k x x'.
+    total_coupling : (n_coefficients, n_coefficients) sums of c a^2 x x'
+    largest : (n_coefficients,) largest absolute values of x, not sums
+    prior : (n_topics,) sums of alpha
+    n_documents : float
+    """
+
+    gradient: np.ndarray
+    curvature: np.ndarray
+    information: np.ndarray
+    own_coupling: np.ndarray
+    coupling: np.ndarray
+    total_coupling: np.ndarray
+    largest: np.ndarray
+    prior: np.ndarray
+    n_documents: float
+
+    @classmethod
+    def of(cls, batch, prior, gains):
+        """Return the statistics of a DocumentBatch.
+
+        Parameters
+        ----------
+        prior : (n_documents, n_topics)
+        gains : (n_documents, n_topics) E[psi(alpha_k + n_k)] - psi(alpha_k)
+        """
+        some = batch.lengths > 0
+        prior, (lengths, weights) = prior[some], batch.with_words()
+        weights = np.ones(len(lengths)) if weights is None else weights
+        totals = prior.sum(axis=1)
+        tables, expected = prior * gains[some], prior * (digamma(totals + lengths) - digamma(totals))[:, None]
+        c = (polygamma(1, totals) - polygamma(1, totals + lengths))[:, None]
+        residuals, x = tables - expected, design(batch.covariates[some])
+        squares = (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
+        shape, totals = (x.shape[1], x.shape[1]), totals[:, None]
+
+        def summed(values, columns):
+            # Not a product of matrices, whose sums may depend on the threads that it takes.
+            return np.einsum("dk,dp->kp", weights[:, None] * values, columns)
+
+        return cls(
+            gradient=summed(residuals, x),
+            curvature=summed((tables + expected) / 2.0, squares).reshape(-1, *shape),
+            information=summed(residuals**2, squares).reshape(-1, *shape),
+            own_coupling=summed(c * prior**2, squares).reshape(-1, *shape),
+            coupling=summed(c * prior * totals, squares).reshape(-1, *shape),
+            total_coupling=summed(c * totals**2, squares).reshape(shape),
+            largest=np.abs(x).max(axis=0, initial=0.0),
+            prior=weighted_sum(prior, weights),
+            n_documents=float(weights.sum()),
+        )
+
+    def plus(self, other):
+        sums = {each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)}
+        return CovariateStatistics(**sums | {"largest": np.maximum(self.largest, other.largest)})
