@@ -42,9 +42,9 @@ RARER = 4.0
 def enough_topics(documents):
     """Return a number of random topics that is larger than the number that Documents support."""
     n_tokens = n_entries = 0.0
-    for X, weights in documents.groups():
+    for X, values in documents.groups():
         X = canonical_counts(X)
-        n_tokens += float(weighted_sum(X.sum(axis=1, dtype=np.float64), weights))
+        n_tokens += float(weighted_sum(X.sum(axis=1, dtype=np.float64), values.sample_weight))
         n_entries += X.nnz
     n_topics = math.ceil(TOPICS_PER_ROOT * math.sqrt(min(n_tokens, TOKENS_PER_ENTRY * n_entries)))
     return min(max(n_topics, 1), MOST_RANDOM_TOPICS)
