@@ -59,7 +59,9 @@ plt.show()
 # :class:`~sktopic.lda.DMRLDA` estimates the planted effects themselves. Bars
 # are 95 percent intervals, crosses are the planted effects.
 
-dmr = DMRLDA(n_components=5, max_iter=20, random_state=0).fit(X, covariates=D)
+# More sweeps than by default, for the intervals
+dmr = DMRLDA(5, doc_burn_in=10, doc_sweeps=20, max_iter=20, random_state=0)
+dmr.fit(X, covariates=D)
 order = match_topics(topics, dmr).second
 fig, axes = plt.subplots(
     1, 2, figsize=(7, 2.6), sharey=True, layout="constrained"
