@@ -20,8 +20,8 @@ def completion(model, test, prior=None):
     return round(float(document_completion(model, test, doc_topic_prior=prior)), 4)
 
 
-def fit_and_score(model, train, score, passes):
-    """After some passes of a fit, score(model) and the seconds that the fit has taken."""
+def fit_and_score(model, train, score, passes, **given):
+    """After some passes of fit(train, **given), score(model) and the seconds that the fit has taken."""
     after_epoch, noted, outside, begun = FitMonitor.after_epoch, [], 0.0, time.process_time()
 
     def run(monitor):
@@ -33,7 +33,7 @@ def fit_and_score(model, train, score, passes):
         return after_epoch(monitor)
 
     with patch.object(FitMonitor, "after_epoch", run):
-        clone(model).set_params(max_iter=max(passes)).fit(train)
+        clone(model).set_params(max_iter=max(passes)).fit(train, **given)
     return noted
 
 

@@ -1,6 +1,7 @@
 """Effects of covariates on topic proportions: Rubin's rules by hand, tables and pictures."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sktopic.datasets import make_bars
 from sktopic.inspection import estimate_effect, name_topics, plot_effects
 from sktopic.inspection._effects import pooled_regressions
-from sktopic.lda import OnlineEMLDA, OnlineOPELDA
+from sktopic.lda import DMRLDA, OnlineEMLDA, OnlineOPELDA
 
 from .conftest import assert_raises
 
@@ -105,15 +106,31 @@ def test_covariates_may_be_categories_booleans_and_pipelines_take_texts(lda):
     assert list(table["name"]) == ["numbers", "Topic 1"] * 2
 
 
+def test_proportions_are_drawn_given_the_covariates_of_the_model(lda):
+    D = IS_LATE[:, np.newaxis].astype(float)
+    dmr = DMRLDA(n_components=4, max_iter=2, random_state=0).fit(X, covariates=D)
+    design = np.column_stack([np.ones(60), IS_LATE])
+    for given in ({"covariates": D}, {}):
+        effects, errors, _ = map(np.ravel, by_hand(design, dmr.sample_proportions(X, 6, **given)))
+        table = estimate_effect(dmr, X, IS_LATE, n_samples=6, model_covariates=given.get("covariates"))
+        found = table[["effect", "standard_error"]]
+        assert_allclose(found, np.column_stack([effects, errors]), rtol=1e-8, atol=1e-12)
+    message = "model_covariates is invalid: must be None, because OnlineEMLDA has a prior without covariates"
+    assert_raises(TypeError, message, estimate_effect, lda, X, IS_LATE, model_covariates=D)
+
+
 @pytest.mark.slow
 def test_covariates_that_determine_nothing_are_refused(lda):
+    dummies = pd.get_dummies(pd.Series(list("abc") * 20))
+    dummies.insert(1, "length", 2.0)
     for covariates, error, message in (
         (np.ones(59), ValueError, "covariates has 59 rows, but X has 60 documents"),
-        (np.ones(60), ValueError, "constant or linearly dependent"),
+        (np.ones(60), ValueError, "columns before them: covariate; leave"),
         (["same"] * 60, ValueError, "no column that varies"),
         (np.where(IS_LATE, np.nan, 1.0), ValueError, "missing values in covariate"),
         (np.where(IS_LATE, np.inf, 1.0), ValueError, "infinite values in covariate"),
-        (np.column_stack([IS_LATE, ~IS_LATE]), ValueError, "constant or linearly dependent"),
+        (np.column_stack([LENGTHS, 3 - 2 * LENGTHS, IS_LATE]), ValueError, "columns before them: 1; leave"),
+        (dummies, ValueError, "columns before them: length, c; leave"),
         (["one", *["other"] * 59], ValueError, "document 0 alone determines a coefficient"),
         (np.eye(60)[:, 1:], ValueError, "60 documents for 60 coefficients; more documents are needed"),
         ("year", TypeError, "must have one row for each document"),
@@ -140,7 +157,11 @@ def test_plot_sorts_topics_by_their_effect(lda, plt):
     assert_array_equal(ends[..., 1], [[0, 0], [1, 1], [2, 2]])
     assert_array_equal(ax.lines[0].get_xdata(), [0, 0])  # no effect
     assert ax.get_title(loc="left") == "late"
-    assert plot_effects(table, "length", ax=ax) is ax
+    narrow = plt.figure(figsize=(3, 2)).subplots()
+    assert plot_effects(table, "length", ax=narrow) is narrow
+    labels = [label.get_text() for label in narrow.get_yticklabels()]
+    assert all(re.fullmatch(r"Topic \d: .+…", label) and len(label) <= 14 for label in labels)
+    assert len(narrow.get_xticks()) <= 4  # with one beyond each end
     for arguments, message in [((), "must be one of"), (("year",), "covariate='year' is invalid")]:
         assert_raises(ValueError, message, plot_effects, table, *arguments)
     assert_raises(TypeError, "without columns topic", plot_effects, X)

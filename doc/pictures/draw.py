@@ -89,6 +89,7 @@ QUESTIONS = [
         "change",
         ["HybridHDP", "OnlineEMHDP", "StreamingGibbsLDA"],
     ),
+    ("Should author, year or section inform topics?", "covariates", ["DMRLDA"]),
     ("Do you want draws from the exact posterior?", "exact", ["CollapsedGibbsLDA"]),
     (
         "A lower bound, or work begun with scikit-learn or gensim?",

@@ -49,5 +49,10 @@ def width_of(labels):
     return max(2.0, CHARACTER_WIDTH * max(map(len, labels)))
 
 
+def half_width(ax):
+    """Return half of the width of the axes, in inches."""
+    return ax.get_window_extent().width / ax.figure.dpi / 2.0
+
+
 def _without_frame(ax):
     ax.spines[["top", "right"]].set_visible(False)

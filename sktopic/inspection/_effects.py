@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from sktopic._estimators._plug_in import after_pipeline, topic_labels
-from sktopic._runtime._axes import one_axes, width_of
+from sktopic._runtime._axes import CHARACTER_WIDTH, half_width, one_axes, width_of
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._optional import import_pandas
 from sktopic._typing import TopicsLike
@@ -32,6 +33,8 @@ COLUMNS = ("topic", "name", "words", "covariate", "effect", "standard_error", "l
 SMALLEST_UNEXPLAINED = 1e-9
 # Inches: the width of a plot without labels, and the height of one topic.
 WIDTH, ROW_HEIGHT = 3.5, 0.22
+# Inches of a number below the axis, and characters of a label in narrow axes.
+TICK_WIDTH, SHORTEST_LABEL = 0.6, 8
 
 
 @validate_params(
@@ -47,13 +50,14 @@ def estimate_effect(
     *,
     n_samples: int = 20,
     confidence_level: float = 0.95,
+    model_covariates: ArrayLike | None = None,
 ) -> DataFrame:
     """Regress topic proportions on covariates, with the uncertainty of the proportions.
 
     The proportions are drawn several times from their posterior. Each set of draws is regressed on the
     covariates by least squares, and the results are pooled by Rubin's rules [1]_.
 
-    Read more on the guide page "Uncertainty of topic proportions".
+    Read more on the guide page "Does a topic depend on author, year or section?".
 
     Parameters
     ----------
@@ -69,6 +73,9 @@ def estimate_effect(
         Number of draws per document, at least 2.
     confidence_level : float, default=0.95
         Coverage of the intervals.
+    model_covariates : array-like of shape (n_documents, n_model_covariates), default=None
+        Covariates of the model's prior (`sktopic.lda.DMRLDA`), as in its ``fit``. Proportions are drawn given
+        these. If None, they are drawn under the model's mean prior.
 
     Returns
     -------
@@ -80,7 +87,7 @@ def estimate_effect(
     Raises
     ------
     TypeError
-        If the model has no ``sample_proportions``.
+        If the model has no ``sample_proportions``, or is given covariates that its prior does not have.
     ValueError
         If the covariates have missing or infinite values, no variation, linear dependence, or a different
         number of rows than X.
@@ -97,8 +104,8 @@ def estimate_effect(
     - Standard errors within a set of draws are robust to unequal variances (HC3, [2]_). The pooled t
       distribution has the degrees of freedom of Barnard and Rubin [3]_.
     - The draws are kept in memory: 8 bytes per document, draw and topic.
-    - The prior ignores the covariates and shrinks effects: by about a fifth with 10 words per document, by
-      a few percent with 100 words.
+    - Unless `model_covariates` are given, the prior ignores the covariates and shrinks effects: by about a
+      fifth with 10 words per document, by a few percent with 100 words.
     - Topics are held fixed. Repeat with other seeds to see how effects depend on them.
 
     References
@@ -123,11 +130,7 @@ def estimate_effect(
     pandas = import_pandas()
     design, names = _design(pandas, covariates)
     estimator, counts = after_pipeline(model, X)
-    if not hasattr(estimator, "sample_proportions"):
-        raise TypeError(
-            f"model is a {type(estimator).__name__}; a fitted topic model with sample_proportions is needed."
-        )
-    draws = np.asarray(estimator.sample_proportions(counts, n_samples), dtype=np.float64)
+    draws = _draws(estimator, counts, n_samples, model_covariates)
     if len(draws) != len(design):
         raise ValueError(f"covariates has {len(design)} rows, but X has {len(draws)} documents.")
     _check_design(design, names)
@@ -142,6 +145,19 @@ def estimate_effect(
         *(array.ravel() for array in (effects, errors, effects - width, effects + width)),
     )
     return pandas.DataFrame(dict(zip(COLUMNS, values)))
+
+
+def _draws(estimator, X, n_samples, model_covariates):
+    """Return draws of proportions, ndarray of shape (n_documents, n_samples, n_topics)."""
+    name = type(estimator).__name__
+    if not hasattr(estimator, "sample_proportions"):
+        raise TypeError(f"model is a {name}; a fitted topic model with sample_proportions is needed.")
+    given = {} if model_covariates is None else {"covariates": model_covariates}
+    if given and "covariates" not in signature(estimator.sample_proportions).parameters:
+        raise TypeError(
+            f"model_covariates is invalid: must be None, because {name} has a prior without covariates."
+        )
+    return np.asarray(estimator.sample_proportions(X, n_samples, **given), dtype=np.float64)
 
 
 def pooled_regressions(design, draws):
@@ -228,8 +244,11 @@ def _check_design(design, names):
         )
     scaled = design / np.maximum(np.abs(design).max(axis=0), np.finfo(float).tiny)
     if np.linalg.matrix_rank(scaled) < n_coefficients:
+        ranks = [np.linalg.matrix_rank(scaled[:, :last]) for last in range(1, n_coefficients + 1)]
+        dependent = [name for name, before, rank in zip(names[1:], ranks, ranks[1:]) if rank <= before]
         raise ValueError(
-            f"covariates has constant or linearly dependent columns: {', '.join(names[1:])}; leave one out."
+            "covariates has columns that are constant or linear combinations of the columns before them: "
+            f"{', '.join(dependent)}; leave them out."
         )
     alone = np.flatnonzero(_unexplained(np.linalg.qr(scaled).Q) < SMALLEST_UNEXPLAINED)
     if len(alone):
@@ -300,13 +319,17 @@ def plot_effects(
     rows = rows[np.isin(rows["topic"], chosen_topics(topics, names_in_table(rows)))]
     rows = rows.sort_values("effect", kind="stable")
     labels = [label_of(name, shortened(words)) for name, words in zip(rows["name"], rows["words"])]
-    ax = one_axes(ax, (WIDTH + width_of(labels), 1.0 + ROW_HEIGHT * len(rows)))
+    is_new, ax = ax is None, one_axes(ax, (WIDTH + width_of(labels), 1.0 + ROW_HEIGHT * len(rows)))
+    room = WIDTH if is_new else half_width(ax)
+    if not is_new:  # the labels take the other half
+        labels = [shortened(label, max(SHORTEST_LABEL, int(room / CHARACTER_WIDTH))) for label in labels]
     places = np.arange(len(rows))
     effect, low, high = (rows[name].to_numpy() for name in ("effect", "low", "high"))
     ax.axvline(0.0, color="0.7", linewidth=0.8)
     ax.errorbar(effect, places, xerr=(effect - low, high - effect), fmt="o", markersize=4, elinewidth=1.2)
+    ax.locator_params(axis="x", nbins=max(2, int(room / TICK_WIDTH)))
     ax.set_yticks(places, labels, fontsize="small", parse_math=False)
     ax.set_ylim(-0.7, len(rows) - 0.3)
-    ax.set_title(shortened(covariate), loc="left", parse_math=False)
-    ax.set_xlabel("Effect on the proportion")
+    ax.set_title(shortened(covariate), loc="left", fontsize="medium", parse_math=False)
+    ax.set_xlabel("Effect on the proportion", loc="right", fontsize="small")
     return ax

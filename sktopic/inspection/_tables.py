@@ -178,12 +178,10 @@ def label_words(model_or_components):
     return np.array([joined(some) for some in words], dtype=object)
 
 
-def shortened(label):
-    """Return the label as plots show it, str."""
+def shortened(label, most=MOST_CHARACTERS):
+    """Return the label as plots show it, str. most : number of characters"""
     label = shown(str(label))
-    return (
-        label if len(label) <= MOST_CHARACTERS else f"{label[: MOST_CHARACTERS - 1]}\N{HORIZONTAL ELLIPSIS}"
-    )
+    return label if len(label) <= most else f"{label[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 @overload
