@@ -110,19 +110,21 @@ def trace_of(model, counts, test, seconds, noting=note, by_sweeps=False, fit=Non
 trace_of_sweeps = partial(trace_of, by_sweeps=True)
 
 
-def add_documents(model, counts):
+def add_documents(model, counts, **more):
     """Give documents to a model of tomotopy, whose words are the numbers of columns."""
     words = [str(i) for i in range(counts.shape[1])]
     for row in counts:
-        model.add_doc([words[i] for i, count in zip(row.indices, row.data) for _ in range(int(count))])
+        model.add_doc(
+            [words[i] for i, count in zip(row.indices, row.data) for _ in range(int(count))], **more
+        )
 
 
-def tomotopy_topics(model, n_features, topics=None):
+def tomotopy_topics(model, n_features, topics=None, **more):
     """Probabilities of words in topics; some are not known to the model."""
     topics = range(model.k) if topics is None else topics
     components = np.full((len(topics), n_features), 1e-12)
     columns = [int(word) for word in model.used_vocabs]
-    components[:, columns] = [model.get_topic_word_dist(k) for k in topics]
+    components[:, columns] = [model.get_topic_word_dist(k, **more) for k in topics]
     return components
 
 

@@ -7,8 +7,8 @@ class CountsWarning(UserWarning):
     """Issued by ``fit`` if X is valid but unlikely to be a matrix of word counts.
 
     Possible reasons: rows have norm one, as with tf-idf; most entries are fractions from 0 to 1, as in
-    embeddings; X seems to be transposed; X has no counts; or X has few words per topic. Real-valued
-    counts do not cause the warning.
+    embeddings; X seems to be transposed; X has no counts; X has few words per topic; or documents have so
+    few words that `OnlineEMLDA` needs other parameters. Real-valued counts do not cause the warning.
     """
 
 

@@ -139,6 +139,31 @@ def test_gaps_of_g_ope_to_the_maximum_fall_and_stay_above_zero(script, monkeypat
     assert row["exponent"] == pytest.approx(np.log10(row["gaps"][0] / row["gaps"][-1]) / 2, abs=1e-4)
 
 
+def test_short_texts_are_drawn_from_documents_and_pools_have_few_of_one_group(script):
+    study, rng = script("short_texts"), np.random.default_rng(0)
+    X = sp.csr_matrix(rng.poisson(1.0, size=(100, 30)))
+    short = study.drawn(X, 5, rng)
+    assert (short.sum(axis=1) == 5).all() and (X - short).min() == 0
+    groups = np.repeat([4, 2, 7], [45, 15, 40])
+    pools = study.pooled(sp.identity(100, dtype=int, format="csr"), groups, seed=0)
+    assert (pools.sum(axis=0) == 1).all() and pools.shape == (6, 100)  # three, one and two
+    assert pools.sum(axis=1).max() == study.POOL
+    assert all(len(set(groups[pools[[i]].indices])) == 1 for i in range(6))
+    assert [words.tolist() for words in study.tokens_of(sp.csr_matrix([[0, 2, 1], [1, 0, 0]]))] == [
+        [1, 1, 2],
+        [0],
+    ]
+
+
+def test_the_posterior_of_a_topic_for_a_whole_document_is_exact(script):
+    mixture = script("short_texts").Mixture(2, 0)
+    mixture.learn(np.array([[2.9, 0.9], [0.9, 0.9]]), np.array([2.9, 0.9]))
+    first, second = 0.75 * 0.75**2 * 0.25, 0.25 * 0.5**3
+    assert mixture.transform(sp.csr_matrix([[2, 1]])) == pytest.approx(
+        np.array([[first, second]]) / (first + second)
+    )
+
+
 def test_a_claim_reads_what_a_run_had_by_some_time_or_number_of_documents(script):
     number, row = (
         script("_claims").number,

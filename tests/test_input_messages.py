@@ -221,6 +221,28 @@ def test_a_hundred_words_per_topic_are_needed():
     assert not warnings_of(OnlineEMLDA(1, max_iter=1).fit, [[1, 2]])  # of a single topic there is no other
 
 
+def documents_of(n_words, n_documents=1001):
+    """Documents of so many different words."""
+    rows = np.repeat(np.arange(n_documents), n_words)
+    return sp.csr_array((np.ones(rows.size), (rows, np.arange(rows.size) % 97)), shape=(n_documents, 97))
+
+
+def test_learned_shares_do_not_suit_few_documents_of_a_few_words():
+    quick = OnlineEMLDA(20, max_iter=1)
+    short, long = documents_of(7), documents_of(8)
+    (message,) = warnings_of(quick.fit, sp.vstack([short, long[:999]]))
+    assert message.startswith(
+        "Half of the documents have at most 7 different words, and there are fewer than"
+    )
+    assert "OnlineEMLDA" in message and "doc_topic_prior=0.05" in message
+    for X in long, short[:1000], sp.vstack([short[:999], long]), sp.vstack([short] * 6):
+        assert not warnings_of(quick.fit, X)
+    for settings in {"doc_topic_prior": 0.05}, {"doc_topic_prior": np.ones(20)}, {"prior_update": "gamma"}:
+        assert not warnings_of(clone(quick).set_params(**settings).fit, short)
+    assert not warnings_of(clone(quick).partial_fit, short)
+    assert not warnings_of(CollapsedGibbsLDA(20, max_iter=1).fit, short)
+
+
 def zipf_documents(lengths, exponent=1.0, n_words=3000):
     """Documents of these lengths in one language: the probability of a word is a power of its rank."""
     lengths = lengths.astype(int)
@@ -259,7 +281,7 @@ def test_documents_of_any_kind_are_not_taken_for_words():
         "bars": make_bars(2000, random_state=0).data,
         "one word": np.eye(1500),
     }.items():
-        assert not warnings_of(OnlineEMLDA(2, max_iter=1).fit, X), kind
+        assert not warnings_of(OnlineEMLDA(2, doc_topic_prior=None, max_iter=1).fit, X), kind
 
 
 def test_embeddings_are_warned_of():

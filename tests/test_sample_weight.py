@@ -22,6 +22,7 @@ from sktopic._documents._sources import MatrixDocuments
 from sktopic._inference._dense import DenseCounts
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._parallel import Workers
+from sktopic._topics._prior import PriorStatistics
 from sktopic._training._minibatches import VALIDATION_KEY, counts_of_batch
 from sktopic.datasets import make_lda_documents
 from sktopic.lda import OnlineCVB0LDA, OnlineEMLDA, OnlineVariationalLDA
@@ -101,7 +102,7 @@ def statistics(model, key):
         found = counts_of_batch(method, state, DocumentReader(REPEATED), rows, update, workers)
         dense = DenseCounts(REPEATED.shape[1], state.words.n_topics, method.learns_from_gains)
         dense.include(found.expected, found.words, workers)
-    prior = dense.prior_statistics()
+    prior = dense.prior_statistics() or PriorStatistics.none(state.words.n_topics)
     directions = np.random.default_rng(1).random((5, REPEATED.shape[1]))
     parts = dense.counts.sum(axis=0), (directions @ dense.counts).ravel(), prior.log_theta, prior.topic_gains
     return np.concatenate([*parts, [prior.total_gain]])

@@ -27,6 +27,10 @@ NORM_TOLERANCE = 1e-4
 LEAST_TOKENS = 100
 # With fewer documents, training by batches needs so many passes.
 FEW_DOCUMENTS, MANY_PASSES = 200, 200
+# If half of the documents have fewer different words, and there are fewer tokens for each topic, shares of
+# topics are learned badly: some topics take most words, and the others get rare words. Fewer
+# documents are a trial (benchmarks/short_texts.py).
+FEW_WORDS, FEW_TOKENS, FEWEST_DOCUMENTS = 8, 2000, 1001
 # A single document of fewer words may be the name of a column: a CountVectorizer iterates over a data frame.
 WORDS_OF_A_NAME = 10
 # Most entries of embeddings and of probabilities are above 0, and none is above 1. Counts are not so, but any
@@ -301,6 +305,20 @@ class CorpusSummary:
                     f"max_iter={MANY_PASSES}."
                 )
             _warn(message)
+
+    def warn_of_short_documents(self, owner, n_components):
+        """Warn if a model that learns the shares of topics has few documents of few words."""
+        sizes = np.cumsum(self._sizes[1:])  # of documents with words
+        are_few = len(sizes) and sizes[-1] >= FEWEST_DOCUMENTS and self._n_tokens < FEW_TOKENS * n_components
+        if not are_few or (self._has_fractions and self._norms):
+            return
+        median = 1 + int(np.searchsorted(sizes, sizes[-1] / 2))
+        if median < FEW_WORDS:
+            _warn(
+                f"Half of the documents have at most {_counted(median, 'different word')}, and there are "
+                f"fewer than {FEW_TOKENS} words for each topic. {owner} finds more coherent topics of such "
+                "texts with doc_topic_prior=0.05 and max_iter=20 (guide page 'Short texts')."
+            )
 
 
 def _counted(number, name):
