@@ -286,10 +286,10 @@ def _tasks(weights, top, texts, question, parameter, random_state):
     texts : list of str of length n_items
     parameter : str, name of the parameter n, for messages
     """
-    random, n = check_random_state(random_state), top.shape[1]
+    random, n, in_top = check_random_state(random_state), top.shape[1], np.unique(top)
     tasks = []
     for topic, own in enumerate(several(weights)):
-        others = np.setdiff1d(np.delete(top, topic, axis=0), top[topic])
+        others = np.setdiff1d(in_top, top[topic], assume_unique=True)
         pool = others[own[others] <= (1.0 + ROUNDING) * own.mean()]
         if not len(pool):
             raise ValueError(
