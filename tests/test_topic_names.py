@@ -122,6 +122,7 @@ def test_a_function_names_topics_from_their_words_and_documents(lda):
     asked.clear()
     name_topics(lda, ask, documents=typical)
     assert asked == [(tuple(row), tuple(some)) for row, some in zip(words, typical)]
+    assert "np.str_" not in repr(asked)  # texts go into prompts
 
 
 def test_names_by_a_function_are_checked_and_its_errors_name_the_topic(lda):
@@ -140,7 +141,9 @@ def test_names_by_a_function_are_checked_and_its_errors_name_the_topic(lda):
         (lambda words: "same", None, ValueError, "names has 'same' for two topics; names must be distinct"),
         (lambda words: None, None, TypeError, "names has None for topic 0; must be a string"),
         (lambda words: "", None, ValueError, "names has '' for topic 0"),
-        (lambda words, texts: "new", NAMES[:3], ValueError, "documents has 3 entries, but the model has 4"),
+        (lambda _, texts: "new", [["text"]] * 3, ValueError, "documents has 3 entries, but the model has 4"),
+        (lambda _, texts: "new", NAMES, TypeError, r"documents\[0\] is a str; a sequence of str is allowed"),
+        (lambda _, texts: "new", [[7]] * 4, TypeError, r"documents\[0\] has a int for document 0; str is"),
         (NAMES, [["text"]] * 4, ValueError, "documents is invalid: must be None unless names is a function"),
     ):
         assert_raises(error, message, name_topics, lda, names, documents=documents)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.utils import _param_validation
 from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._missing import is_pandas_na
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions, make_constraint
 
 try:  # scikit-learn >= 1.9
@@ -31,6 +32,7 @@ __all__ = [
     "StrOptions",
     "as_configured",
     "has_progress_bar",
+    "is_pandas_na",
     "make_constraint",
     "outside_container",
     "safe_indexing",

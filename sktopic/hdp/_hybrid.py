@@ -181,8 +181,8 @@ class HybridHDP(MinibatchHDPEstimator):
       or ten times the number of nonzero entries of X if this is less. On 2930 blog entries, training takes
       twice as long as with 300 topics without moves, and four times as long as with 100.
     - Topics are merged and dropped by the drawn topics of all tokens, at most 2 ** 22, after passes 1, 4, 16,
-      ..., or 2, 8, 32, ... if a pass is one batch. If there are more, the last ones stand for all, and the
-      number is another.
+      ..., or 2, 8, 32, ... if a pass is one batch. If there are more tokens, the last ones stand for all, and
+      the number of topics differs.
     - split_merge=True, memory: 32 bytes per token, and 8 per word and initial topic; three times the latter
       during moves.
     - split_merge=True, streams: moves are made after 250, 1000, 4000, ... documents, but the number of topics
@@ -324,7 +324,7 @@ class HybridHDP(MinibatchHDPEstimator):
         if self.split_merge and given != "auto" and given > LARGEST_CONCENTRATION:
             raise ValueError(
                 f"topic_concentration={given!r} is invalid with split_merge=True: must be at most "
-                f"{LARGEST_CONCENTRATION}, or 'auto'. Larger values outweigh what documents say of topics."
+                f"{LARGEST_CONCENTRATION}, or 'auto'. Larger values outweigh the documents."
             )
         if self.split_merge and self.topic_word_prior == 0:
             raise ValueError(

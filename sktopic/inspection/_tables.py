@@ -26,6 +26,7 @@ from sktopic._estimators._topic_names import handles, joined, topic_numbers
 from sktopic._runtime._arrays import largest
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._surrogates import shown
+from sktopic._runtime._texts import plain_texts
 from sktopic._typing import FloatArray, FloatingArray, IntArray
 
 # Number of words that stand for a topic beside its name.
@@ -117,10 +118,13 @@ def _asked_names(model, ask, documents):
             "names is a function of words, but the model does not know its words. Call its set_feature_names "
             "with get_feature_names_out() of the vectorizer."
         )
-    if documents is not None and len(documents) != len(words):
-        raise ValueError(f"documents has {len(documents)} entries, but the model has {len(words)} topics.")
+    given = [words]
+    if documents is not None:
+        given.append([plain_texts(each, f"documents[{topic}]") for topic, each in enumerate(documents)])
+        if len(given[1]) != len(words):
+            raise ValueError(f"documents has {len(given[1])} entries, but the model has {len(words)} topics.")
     names = []
-    for topic, shown_to in enumerate(zip(words) if documents is None else zip(words, documents)):
+    for topic, shown_to in enumerate(zip(*given)):
         try:
             names.append(ask(*map(tuple, shown_to)))
         except Exception as error:

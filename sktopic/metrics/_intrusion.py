@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_non_negative
 
 from sktopic._estimators._plug_in import column_names, plug_in_topics, shown_words
 from sktopic._runtime._arrays import largest
-from sktopic._runtime._compat import Interval, validate_params
+from sktopic._runtime._compat import Interval, is_pandas_na, validate_params
 from sktopic._runtime._optional import import_pandas
+from sktopic._runtime._texts import plain_texts
 from sktopic._typing import FloatArray, IntArray, RandomState
 from sktopic.metrics._coherence import top_columns
 from sktopic.metrics._topic_number import several
@@ -247,7 +248,8 @@ def document_intrusion_tasks(
     -----
     - The intruder is drawn from the documents that are among the ``n_documents`` with the largest proportions
       of another topic, and whose proportion of this topic is at most the mean over all documents.
-    - Leave out documents without words: they have the prior mean as proportions.
+    - Leave out documents without words: they have the prior mean as proportions. Leave out repeated texts,
+      since a task may show copies of one text, and raters find the intruder without reading.
 
     References
     ----------
@@ -265,12 +267,9 @@ def document_intrusion_tasks(
     """
     theta = check_array(proportions, dtype=np.float64, input_name="proportions")
     check_non_negative(theta, "proportions")
-    texts = list(texts)
+    texts = plain_texts(texts, "texts")
     if len(texts) != len(theta):
         raise ValueError(f"texts has {len(texts)} entries, but proportions has {len(theta)} documents.")
-    for i, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise TypeError(f"texts has a {type(text).__name__} for document {i}; str is allowed.")
     by_topic = np.ascontiguousarray(normalize(theta, norm="l1").T)
     question = "Which text is about another subject than the others? Answer with its number."
     top = largest(by_topic, n_documents)
@@ -287,10 +286,10 @@ def _tasks(weights, top, texts, question, parameter, random_state):
     texts : list of str of length n_items
     parameter : str, name of the parameter n, for messages
     """
-    random, n = check_random_state(random_state), top.shape[1]
+    random, n, in_top = check_random_state(random_state), top.shape[1], np.unique(top)
     tasks = []
     for topic, own in enumerate(several(weights)):
-        others = np.setdiff1d(np.delete(top, topic, axis=0), top[topic])
+        others = np.setdiff1d(in_top, top[topic], assume_unique=True)
         pool = others[own[others] <= (1.0 + ROUNDING) * own.mean()]
         if not len(pool):
             raise ValueError(
@@ -325,7 +324,7 @@ def intrusion_score(
     tasks : sequence of IntrusionTask
         Tasks of `word_intrusion_tasks` or `document_intrusion_tasks`.
     answers : array-like of shape (n_tasks,) or (n_tasks, n_raters)
-        Index of the chosen option, from 0. None or NaN: no answer.
+        Index of the chosen option, from 0. None, NaN or pandas.NA: no answer.
     confidence_level : float, default=0.95
         Coverage of the intervals.
 
@@ -415,7 +414,7 @@ def _numbers_of_answers(tasks, answers):
 
 
 def _is_missing(answer):
-    return answer is None or (isinstance(answer, Real) and math.isnan(answer))
+    return answer is None or is_pandas_na(answer) or (isinstance(answer, Real) and math.isnan(answer))
 
 
 def _effective_number(right, answered, level):
