@@ -17,7 +17,7 @@ from sktopic.hdp._moves import LEAST_GAIN, best_first, make_moves
 # Single topics that a pass tries to do without, and how many of the smallest it tries to do without together.
 DELETES_TRIED, TOGETHER = 2, (2, 4, 8, 16, 32)
 # A topic that was not dropped waits two passes, then four, and at most this power of two.
-LONGEST_WAIT = 2
+MOST_PASSES_WAITED = 2
 # Share of the bound that is taken for no difference.
 LEVEL = 1e-3
 # Fields of the state that a pass changes, besides the words: parameters in the order of PASS.
@@ -229,6 +229,6 @@ class MemoizedTraining:
             elif n == 1 and gain <= LEAST_GAIN:
                 refused.append(ids[delete.topics[0]])
         waiting = np.isin(left.topics.ids, refused)
-        left.topics = postponed(left.topics, "merge", waiting, self._number, LONGEST_WAIT)
+        left.topics = postponed(left.topics, "merge", waiting, self._number, MOST_PASSES_WAITED)
         self.corpus = left
         return [] if best is None else [("drop", k, -1, best_gain / len(best)) for k in ids[best].tolist()]
