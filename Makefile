@@ -190,7 +190,8 @@ dist: $(VENV)/.created
 	rm -rf build/user
 	$(BIN)/python -m venv --without-pip build/user
 	$(BIN)/python -m pip --python build/user/bin/python install -qq --no-compile dist/*.whl
-	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-file build/sktopic.cdx.json build/user/bin/python
+	rm build/user/lib/*/site-packages/sktopic-*/direct_url.json # the path of the wheel on this machine
+	$(BIN)/cyclonedx-py environment --output-file build/sktopic.cdx.json build/user/bin/python
 
 addresses:
 	@$(PYTHON) .ci/addresses.py

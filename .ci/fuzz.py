@@ -27,7 +27,7 @@ with atheris.instrument_imports(include=["sktopic"]):
 
 FOLDER = Path(tempfile.mkdtemp())
 X = make_bars(5, random_state=0).data
-save_corpus(X, FOLDER / "corpus")
+save_corpus(FOLDER / "corpus", X)
 HEADER = FOLDER / "corpus" / "header.json"
 OnlineEMLDA(2, max_iter=1).fit(X).save(FOLDER / "model.zip")
 LDAC = b"2 0:1 3:2\n1 1:4\n"
