@@ -69,6 +69,18 @@ def test_pythons_are_the_same_everywhere():
     assert f'python-version: "{supported()[-1]}"' in WORKFLOWS["tests.yml"]
 
 
+def test_pages_state_the_versions_that_are_needed():
+    oldest, newest = supported()[0], supported()[-1]
+    needed = bounds(PROJECT["dependencies"])
+    stated = " ".join((ROOT / "doc" / "project.rst").read_text(encoding="utf-8").split())
+    assert (
+        f"needs Python {oldest}, NumPy {needed['numpy']}, SciPy {needed['scipy']} and scikit-learn "
+        f"{needed['scikit-learn']}, or later."
+    ) in stated
+    for page in ("README.md", "doc/llms.md", "doc/getting_started.rst", "doc/guide/platforms.rst"):
+        assert f"Python {oldest} to {newest}" in (ROOT / page).read_text(encoding="utf-8"), page
+
+
 def test_requirements_are_the_same_everywhere():
     """Those of the recipe are those of the package, and wheels are tested with what the tests ask for."""
     assert section("run") == bounds(PROJECT["dependencies"])
