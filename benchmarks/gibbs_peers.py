@@ -370,6 +370,8 @@ def draw(study):
     found = curves(study)
     titles = {key: f"{key[0]}, {key[1]} topics" for key in found}
     figure, axes = panels([*titles.values()])
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(max(width, 8), height + 1)  # room for the legend
     style = styles([*ENGINES, *(f"{name}, another machine" for name in APART)])
     for number, kind in enumerate(style.values()):
         kind["marker"] = ".x"[number // 10]  # as colors come again
