@@ -37,7 +37,7 @@ WATCHED_FOR_RACES := tests/kernels/test_team.py tests/kernels/test_gibbs.py test
 	tests/kernels/test_topics.py tests/test_concurrency.py tests/test_parallel.py \
 	--deselect tests/kernels/test_team.py::test_a_fork_goes_on_alone
 
-.PHONY: help demo test coverage test-all parallel hostile bounds sanitize races clang aarch64 headers lint bench doc readme check-doc dev
+.PHONY: help demo test coverage test-all parallel hostile bounds sanitize races clang aarch64 headers lint bench instructions doc readme check-doc dev
 .PHONY: dist release-check clean
 .NOTPARALLEL:
 
@@ -59,6 +59,7 @@ help:
 	@echo "make readme    write the figures of README.md, which are those of the front page"
 	@echo "make check-doc  check what was built: links, searches, spelling, descriptions of pictures"
 	@echo "make bench     measure quality and speed against other libraries, into benchmarks/output"
+	@echo "make instructions  count processor instructions in ten cases, compare with the stored counts (Debian 12)"
 	@echo "make dev       install everything a contributor needs into .venv"
 	@echo "make dist      source distribution and wheel into dist/, checked as those of a release are"
 	@echo "make release-check  what has to be done before this version can be released"
@@ -147,6 +148,10 @@ lint: $(VENV)/.kernels $(VENV)/.extra-lint
 
 bench: $(VENV)/.kernels $(VENV)/.extra-bench
 	$(BIN)/python benchmarks/peers.py $(BENCH_ARGS)
+
+instructions: export PIP_CONSTRAINT := $(abspath benchmarks/instructions/environment.txt)
+instructions: $(VENV)/.kernels
+	$(BIN)/python benchmarks/instructions/count_instructions.py $(BENCH_ARGS)
 
 doc: $(VENV)/.kernels $(addprefix $(VENV)/.extra-,doc test dask)
 	$(BIN)/python -m sphinx -W --keep-going -b html $(SPHINX_ARGS) doc doc/_build/html
