@@ -40,7 +40,7 @@ WATCHED_FOR_RACES := tests/kernels/test_team.py tests/kernels/test_gibbs.py test
 	--deselect tests/kernels/test_team.py::test_a_fork_goes_on_alone
 
 .PHONY: help demo test coverage test-all parallel hostile fuzz bounds sanitize races nightly clang aarch64 headers
-.PHONY: lint bench doc readme check-doc dev dist addresses release-check clean
+.PHONY: lint bench instructions doc readme check-doc dev dist addresses release-check clean
 .NOTPARALLEL:
 
 help:
@@ -63,6 +63,7 @@ help:
 	@echo "make readme    write the figures of README.md, which are those of the front page"
 	@echo "make check-doc  check what was built: links, searches, spelling, descriptions of pictures"
 	@echo "make bench     measure quality and speed against other libraries, into benchmarks/output"
+	@echo "make instructions  count processor instructions in ten cases, compare with the stored counts (Debian 13)"
 	@echo "make dev       install everything a contributor needs into .venv"
 	@echo "make dist      source distribution and wheel into dist/, checked as those of a release are"
 	@echo "make addresses  write the addresses of pyproject.toml into the texts that lack them"
@@ -161,6 +162,10 @@ lint: $(VENV)/.kernels $(VENV)/.extra-lint
 
 bench: $(VENV)/.kernels $(VENV)/.extra-bench
 	$(BIN)/python benchmarks/peers.py $(BENCH_ARGS)
+
+instructions: export PIP_CONSTRAINT := $(abspath benchmarks/instructions/environment.txt)
+instructions: $(VENV)/.kernels
+	$(BIN)/python benchmarks/instructions/count_instructions.py $(BENCH_ARGS)
 
 doc: $(VENV)/.kernels $(addprefix $(VENV)/.extra-,doc test dask)
 	$(BIN)/python -m sphinx -W --keep-going -b html $(SPHINX_ARGS) doc doc/_build/html
