@@ -1,7 +1,7 @@
-# Needs python3 with its venv module and a C compiler, nothing else. Everything is installed into
+# Needs Python with its venv module and a C compiler, nothing else. Everything is installed into
 # .venv; stamp files there record what was done when, so a second call starts at once.
 
-PYTHON ?= python3
+PYTHON ?= $(or $(shell .ci/find-python $(VERSIONS)),python3)
 VENV ?= .venv
 PYTEST_ARGS ?=
 SPHINX_ARGS ?=
@@ -11,6 +11,8 @@ CHECK_ARGS ?= --allow-missing
 CLANG ?= clang
 HOSTILE_CASES ?= 200000
 SANITIZE_CASES ?= 20000
+FUZZ_SECONDS ?= 600
+NIGHTLY := https://pypi.anaconda.org/scientific-python-nightly-wheels/simple
 
 # Extras that "make dev" installs.
 DEV_EXTRAS := plot datasets dask test browser lint doc
@@ -24,9 +26,9 @@ PYTEST := $(abspath $(BIN))/python -m pytest -n auto --dist worksteal
 BUILD_REQUIRES := "setuptools>=77" "Cython>=3.1"
 KERNELS := $(wildcard $(addprefix sktopic/_kernels/*/*.,pyx pxd h))
 KERNEL_MODULES := $(subst /,.,$(basename $(wildcard sktopic/_kernels/*/*.pyx)))
-PROSE := README.md CHANGELOG.md CODE_OF_CONDUCT.md CONTRIBUTING.md SECURITY.md Makefile setup.py \
+PROSE := $(wildcard *.md) Makefile setup.py \
 	pyproject.toml recipe sktopic tests examples benchmarks doc
-VERSIONS := 3.11 3.12 3.13 3.14 3.13t 3.14t
+VERSIONS := 3.12 3.13 3.14 3.14t
 # Tests of what has no state: each runs in several threads at once.
 PURE := tests/kernels tests/test_coherence.py tests/test_comparison.py tests/test_edge_numbers.py \
 	tests/test_exact_sum.py tests/test_metrics.py tests/test_prior.py tests/test_seeding.py tests/test_statistics.py
@@ -37,8 +39,8 @@ WATCHED_FOR_RACES := tests/kernels/test_team.py tests/kernels/test_gibbs.py test
 	tests/kernels/test_topics.py tests/test_concurrency.py tests/test_parallel.py \
 	--deselect tests/kernels/test_team.py::test_a_fork_goes_on_alone
 
-.PHONY: help demo test coverage test-all parallel hostile bounds sanitize races clang aarch64 headers lint bench doc readme check-doc dev
-.PHONY: dist release-check clean
+.PHONY: help demo test coverage test-all parallel hostile fuzz bounds sanitize races nightly clang aarch64 headers
+.PHONY: lint bench instructions doc readme check-doc dev dist addresses release-check clean
 .NOTPARALLEL:
 
 help:
@@ -48,9 +50,11 @@ help:
 	@echo "make test-all  the test suite on every Python at hand ($(VERSIONS)), and what finds more"
 	@echo "make parallel  tests of kernels, metrics and statistics, each in four threads at once"
 	@echo "make hostile   random programs, damaged files, kills and threads against the estimators, at full size"
+	@echo "make fuzz      readers and load, with inputs that Atheris searches for"
 	@echo "make bounds    tests of kernels and estimators, with kernels that check every index"
 	@echo "make sanitize  tests of kernels and hostile tests, with kernels that AddressSanitizer watches"
 	@echo "make races     tests of teams and threads, with kernels that ThreadSanitizer watches"
+	@echo "make nightly   the test suite, with last night's versions of the dependencies"
 	@echo "make clang     tests of kernels, with kernels that $(CLANG) has compiled"
 	@echo "make aarch64   the same on another machine, which qemu emulates (Debian, root the first time)"
 	@echo "make headers   compile the C headers with every compiler at hand, and compare what their loops return"
@@ -59,8 +63,10 @@ help:
 	@echo "make readme    write the figures of README.md, which are those of the front page"
 	@echo "make check-doc  check what was built: links, searches, spelling, descriptions of pictures"
 	@echo "make bench     measure quality and speed against other libraries, into benchmarks/output"
+	@echo "make instructions  count processor instructions in ten cases, compare with the stored counts (Debian 13)"
 	@echo "make dev       install everything a contributor needs into .venv"
 	@echo "make dist      source distribution and wheel into dist/, checked as those of a release are"
+	@echo "make addresses  write the addresses of pyproject.toml into the texts that lack them"
 	@echo "make release-check  what has to be done before this version can be released"
 	@echo "make clean     remove whatever the other targets created"
 	@echo ""
@@ -96,6 +102,10 @@ parallel: $(VENV)/.kernels $(VENV)/.extra-test $(VENV)/.extra-parallel
 hostile: $(VENV)/.kernels $(VENV)/.extra-test $(VENV)/.extra-dask
 	SKTOPIC_HOSTILE_CASES=$(HOSTILE_CASES) $(PYTEST) tests/hostile $(PYTEST_ARGS)
 
+fuzz: $(VENV)/.kernels $(VENV)/.extra-fuzz
+	@mkdir -p build/fuzz
+	$(BIN)/python .ci/fuzz.py build/fuzz -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096 -timeout=60
+
 # Kernels that are built otherwise. A copy of the package is built in build/, and the tests run beside it, so
 # that neither can meet the working build.
 define watched_build
@@ -124,6 +134,11 @@ races: $(VENV)/.extra-test
 	    TSAN_OPTIONS="ignore_noninstrumented_modules=1 suppressions=$(abspath .ci/races-elsewhere)" \
 	    $(PYTEST) -n 0 --capture=sys -m "not law" $(or $(PYTEST_ARGS),$(WATCHED_FOR_RACES))
 
+nightly: $(VENV)/.kernels $(VENV)/.extra-test
+	@$(PIP_INSTALL) --upgrade --pre --index-url $(NIGHTLY) --extra-index-url https://pypi.org/simple \
+	    numpy scipy scikit-learn pandas
+	$(PYTEST) $(PYTEST_ARGS)
+
 # Not every loop becomes as wide as asked for.
 clang: $(VENV)/.extra-test
 	@CC=$(CLANG) CFLAGS=-Wno-pass-failed; export CC CFLAGS; $(call watched_build,0)
@@ -148,6 +163,10 @@ lint: $(VENV)/.kernels $(VENV)/.extra-lint
 bench: $(VENV)/.kernels $(VENV)/.extra-bench
 	$(BIN)/python benchmarks/peers.py $(BENCH_ARGS)
 
+instructions: export PIP_CONSTRAINT := $(abspath benchmarks/instructions/environment.txt)
+instructions: $(VENV)/.kernels
+	$(BIN)/python benchmarks/instructions/count_instructions.py $(BENCH_ARGS)
+
 doc: $(VENV)/.kernels $(addprefix $(VENV)/.extra-,doc test dask)
 	$(BIN)/python -m sphinx -W --keep-going -b html $(SPHINX_ARGS) doc doc/_build/html
 	$(BIN)/python .ci/check_site.py $(CHECK_ARGS) doc/_build/html
@@ -163,7 +182,8 @@ check-doc: $(VENV)/.extra-doc
 dev: $(VENV)/.kernels $(VENV)/.dev
 	@echo "Ready: the package is installed editable in $(VENV), try 'make test'."
 
-# The wheel is built from the source distribution. Tools are those of the release workflow.
+# The wheel is built from the source distribution. Tools are those of the release workflow. The list of components
+# (CycloneDX) is that of an environment in which pip has installed the wheel.
 dist: $(VENV)/.created
 	@$(PIP_INSTALL) --require-hashes -r .github/release-requirements.txt
 	rm -rf dist sktopic.egg-info/SOURCES.txt # which names what was there once
@@ -172,6 +192,14 @@ dist: $(VENV)/.created
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/check-wheel-contents dist
 	$(BIN)/validate-pyproject pyproject.toml
+	rm -rf build/user
+	$(BIN)/python -m venv --without-pip build/user
+	$(BIN)/python -m pip --python build/user/bin/python install -qq --no-compile dist/*.whl
+	rm build/user/lib/*/site-packages/sktopic-*/direct_url.json # the path of the wheel on this machine
+	$(BIN)/cyclonedx-py environment --output-file build/sktopic.cdx.json build/user/bin/python
+
+addresses:
+	@$(PYTHON) .ci/addresses.py
 
 release-check:
 	@$(PYTHON) .ci/release_check.py

@@ -112,15 +112,19 @@ def repository():
     return re.search(r'^repository = "(.*)"$', Path("pyproject.toml").read_text("utf-8"), re.M)[1]
 
 
+def pages(repository):
+    """Return the address at which a repository's pages are published."""
+    return re.sub(r"https://github\.com/([^/]+)/", r"https://\1.github.io/", repository)
+
+
 def urls(repository):
     """Return the addresses in the metadata by their labels: none without a repository."""
     if not repository:
         return {}
-    pages = re.sub(r"https://github\.com/([^/]+)/", r"https://\1.github.io/", repository)
     return {
         "Repository": repository,
-        "Documentation": pages,
-        "Changelog": f"{pages}/changelog.html",
+        "Documentation": pages(repository),
+        "Changelog": f"{pages(repository)}/changelog.html",
         "Issues": f"{repository}/issues",
     }
 
@@ -128,16 +132,18 @@ def urls(repository):
 def readme(repository):
     """Return README.md for the package index, where relative links lead nowhere.
 
-    Links and pictures get the address of the repository. Without one, pictures are left out, and only the
-    texts of links remain.
+    Links and pictures get the address of the repository, at the tag of the version. Without a repository,
+    pictures are left out, and only the texts of links remain.
     """
     text = Path("README.md").read_text("utf-8")
+    badges = r"\[!\[[^\]]*\]\([^)]*\)\]\([^)]*\)\n*"
     picture, link = r"!\[([^\]]*)\]\((?!\w+:)([^)]+)\)", r"\[([^\]]*)\]\((?!\w+:|#)([^)]+)\)"
     if not repository:
-        return re.sub(link, r"\1", re.sub(picture + r"\n*", "", text))
-    return re.sub(
-        link, rf"[\1]({repository}/blob/main/\2)", re.sub(picture, rf"![\1]({repository}/raw/main/\2)", text)
-    )
+        text = re.sub(picture + r"\n*", "", re.sub(badges, "", text))
+        return re.sub(r"\[([^\]]*)\]\((?:(?!\w+:|#)|https://[\w.]*/?OWNER\b)[^)]*\)", r"\1", text)
+    version = re.search(r'^__version__ = "(.+)"$', Path("sktopic/__init__.py").read_text("utf-8"), re.M)[1]
+    text = re.sub(picture, rf"![\1]({repository}/raw/v{version}/\2)", text)
+    return re.sub(link, rf"[\1]({repository}/blob/v{version}/\2)", text)
 
 
 if __name__ == "__main__":  # processes that translate may import this file

@@ -34,7 +34,9 @@ def faults_of_wheel(names):
 def faults_of_source(names):
     names = {name.partition("/")[2] for name in names}
     yield from (f"{name} is generated" for name in sorted(names) if re.search(r"\.(c|so|pyd|pyc)$", name))
-    yield from (f"{name} is no part" for name in sorted(names) if re.match(r"(doc|benchmarks|\.)", name))
+    yield from (
+        f"{name} is no part" for name in sorted(names) if re.match(r"(doc|benchmarks|Makefile|\.)", name)
+    )
     wanted = {path for path in ROOT.glob("sktopic/**/*") if path.suffix in SOURCES}
     wanted |= {path for path in ROOT.glob("tests/**/*.py")}
     missing = {path.relative_to(ROOT).as_posix() for path in wanted} - names

@@ -1,7 +1,7 @@
 """Refuse to release what is not ready: ``make release-check``, before the tag is set and in the release.
 
-Checked are the address of the repository, changes that are not committed, the date of the version in
-CHANGELOG.md and CITATION.cff, and the tag: it must be new, or be that of the commit checked out.
+Checked are the addresses of the repository and of the maintainers, changes that are not committed, the date
+of the version in CHANGELOG.md and CITATION.cff, and the tag: it must be new, or that of this commit.
 tests/test_release.py checks at any time what has to agree between files.
 """
 
@@ -9,8 +9,10 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import addresses
 
 ROOT = Path(__file__).parent.parent
 
@@ -36,17 +38,8 @@ def dated():
     return found and found[1]
 
 
-def repository():
-    """Return the address of the repository in pyproject.toml, "" if it has none."""
-    return tomllib.loads(read("pyproject.toml"))["tool"]["sktopic"]["repository"]
-
-
 def faults():
-    if not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", repository()):
-        yield (
-            f'repository = "{repository()}" in pyproject.toml must be the address of the repository, '
-            "https://github.com/<owner>/<name>"
-        )
+    yield from addresses.faults(*addresses.repository_and_email())
     for line in git("status", "--porcelain"):
         yield f"not committed: {line}"
     if not re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version()):

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from scipy.special import digamma
 
 import sktopic
+from sktopic._loading import CLASSES
 from sktopic.metrics import coherence
 
 seed = None  # takes the place of the random_state that scikit-learn's tests of LDA choose
@@ -33,7 +34,7 @@ def replace(project, ours, mapped):
 
 def latent_dirichlet_allocation(theirs, ours, mapped):
     """Ours with their parameters and defaults; ours may be "", which is theirs."""
-    own = getattr(sktopic, ours, theirs)
+    own = CLASSES.get(ours, theirs)
     known = set(own._get_param_names())
     defaults = {k: v for k, v in theirs().get_params().items() if k in known and v is not None}
     if own is not theirs:
@@ -82,8 +83,8 @@ def tested_estimators(theirs, ours, mapped):
     def estimators(type_filter=None):
         small = {"n_components": 3, "max_iter": 3, "max_doc_update_iter": 10, "batch_size": 10}
         if type_filter in (None, "transformer"):
-            for name in sorted(name for name in dir(sktopic) if name.endswith(("LDA", "HDP"))):
-                estimator = getattr(sktopic, name)()
+            for name in sorted(CLASSES):
+                estimator = CLASSES[name]()
                 known = estimator.get_params()
                 yield estimator.set_params(**{k: v for k, v in small.items() if k in known})
 
@@ -235,7 +236,7 @@ def hdp_model(theirs, ours, mapped):
     class HdpModel(Topics):
         def __init__(self, corpus, id2word, random_state=None):
             self.id2word = id2word
-            self.estimator = getattr(sktopic, ours)(random_state=random_state).fit(self._matrix(corpus))
+            self.estimator = CLASSES[ours](random_state=random_state).fit(self._matrix(corpus))
 
     return HdpModel
 

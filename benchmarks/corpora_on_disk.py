@@ -19,7 +19,7 @@ from _corpora import load
 from _study import Study, apart, megabytes, new_parser, printed, seconds_of
 from scipy.sparse import csr_array
 
-import sktopic
+from sktopic._loading import CLASSES
 from sktopic._state._fields import arrays_of
 from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import open_corpus, save_corpus
@@ -73,7 +73,7 @@ def watching(function, period):
 
 
 def estimator(name, **params):
-    return getattr(sktopic, name)(random_state=0, **params)
+    return CLASSES[name](random_state=0, **params)
 
 
 def fit_for(model, X, seconds):

@@ -14,7 +14,7 @@ import numpy as np
 from _corpora import load
 from _study import Study, new_parser, seconds_of
 
-import sktopic
+from sktopic._loading import CLASSES
 from sktopic._topics._prior import default_prior, default_topic_word_prior
 from sktopic.metrics import document_completion
 
@@ -152,7 +152,7 @@ def write_table(study, estimator):
 
 
 def new_model(estimator, n_components, max_iter, given):
-    model = getattr(sktopic, estimator)(n_components, random_state=0, **{**BASES.get(estimator, {}), **given})
+    model = CLASSES[estimator](n_components, random_state=0, **{**BASES.get(estimator, {}), **given})
     return model.set_params(max_iter=max_iter) if hasattr(model, "max_iter") else model
 
 

@@ -1,6 +1,6 @@
-"""Gibbs samplers of other libraries, on planted cells and on text, and criteria for the number of topics.
+"""Other libraries, on planted cells and on text, and criteria for the number of topics.
 
-    python benchmarks/gibbs_peers.py
+    python benchmarks/gibbs_peers.py [--only part=engines corpus=kos n_components=100]
 
 cells   Planted accessible peaks: 1000 cells, 10 topics, counts set to one. The samplers that pycisTopic runs
         (lda, tomotopy; RustMallet has that of MALLET) with its settings, priors 50 / K and 0.1 and 150
@@ -8,22 +8,44 @@ cells   Planted accessible peaks: 1000 cells, 10 topics, counts set to one. The 
 text    KOS with 100 topics; every library with its defaults, CollapsedGibbsLDA with learned priors and the
         1000 sweeps of the others.
 number  Criteria for several numbers of topics of OnlineEMLDA, on the cells.
+engines Score against time of ENGINES, with their defaults, on six corpora. Each is trained from scratch with
+        few passes, then with twice as many, until the next run would take over MOST_SECONDS. Engines take
+        turns. Tables and picture have medians over the seeds, and at 50 topics NPMI and diversity of the
+        longest run. Figures of WarpLDA and MALLET are those of engines.toml, from another machine.
 
 Seconds are those of the processor, of the call that trains. All models are scored by the same document
 completion of held-out documents, with their topics and prior. Similarity is the mean cosine of matched topics
-and those that drew the cells. Needs lda, tomotopy, topica and pyrmallet.
+and those that drew the cells. Needs lda, tomotopy, topica and pyrmallet; "engines" also gensim, vowpalwabbit,
+and bigartm10 with "protobuf<3.21".
 """
 
 import logging
+import tempfile
+import tomllib
+from collections.abc import Callable
+from contextlib import chdir
+from functools import partial
+from importlib.metadata import version
 from itertools import pairwise, product
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from _corpora import load
+from _corpora import N_TEST, load
+from _pictures import finish, panels, styles
 from _study import Study, new_parser, seconds_of
+from engines import FOUND
 
 from sktopic.datasets import make_lda_documents
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
-from sktopic.metrics import arun_2010, cao_juan_2009, document_completion, match_topics
+from sktopic.metrics import (
+    arun_2010,
+    cao_juan_2009,
+    coherence,
+    document_completion,
+    match_topics,
+    topic_diversity,
+)
 
 PLANTED = 10
 N_CELLS, N_TEST_CELLS = 1000, 300
@@ -80,9 +102,9 @@ def of_lda(X, tokens, seed, settings):
 def of_tomotopy(X, tokens, seed, settings):
     import tomotopy
 
-    sweeps = settings.pop("sweeps")
+    sweeps, optim_interval = settings.pop("sweeps"), settings.pop("optim_interval", 0)
     model = tomotopy.LDAModel(seed=seed, **settings)
-    model.optim_interval = 0
+    model.optim_interval = optim_interval
     for document in tokens:
         model.add_doc(document)
     seconds, _ = seconds_of(model.train, sweeps, workers=1)
@@ -91,11 +113,13 @@ def of_tomotopy(X, tokens, seed, settings):
 
 
 def of_topica(X, tokens, seed, settings):
+    """Its LDA, OnlineLDA or HDP; the prior of a topic of an HDP is in proportion to its tokens."""
     import topica
 
-    corpus = topica.Corpus.from_documents(tokens)
-    seconds, model = seconds_of(topica.LDA(seed=seed, **settings).fit, corpus)
-    return in_order(model.topic_word, model.vocabulary, X.shape[1]), model.alpha, seconds
+    corpus, name, iters = topica.Corpus.from_documents(tokens), settings.pop("model"), settings.pop("iters")
+    seconds, model = seconds_of(getattr(topica, name)(seed=seed, **settings).fit, corpus, iters=iters)
+    shares = np.average(model.doc_topic, axis=0, weights=model.doc_lengths) if name == "HDP" else 1
+    return in_order(model.topic_word, model.vocabulary, X.shape[1]), model.alpha * shares, seconds
 
 
 def of_pyrmallet(X, tokens, seed, settings):
@@ -104,6 +128,60 @@ def of_pyrmallet(X, tokens, seed, settings):
     corpus = _rust_mallet.Corpus.from_strings([" ".join(document) for document in tokens], token_regex=r"\S+")
     seconds, model = seconds_of(_rust_mallet.train, corpus, seed=seed, **settings)
     return in_order(model.topic_word_matrix(), model.vocabulary, X.shape[1]), model.alpha, seconds
+
+
+def of_scikit_learn(X, tokens, seed, settings):
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    seconds, model = seconds_of(LatentDirichletAllocation(random_state=seed, **settings).fit, X)
+    return model.components_, model.doc_topic_prior_, seconds
+
+
+def of_gensim(X, tokens, seed, settings):
+    from gensim.matutils import Sparse2Corpus
+    from gensim.models import LdaModel
+
+    settings |= {"id2word": {i: str(i) for i in range(X.shape[1])}, "random_state": seed}
+    seconds, model = seconds_of(LdaModel, list(Sparse2Corpus(X, documents_columns=False)), **settings)
+    return model.get_topics(), model.alpha, seconds
+
+
+def of_bigartm(X, tokens, seed, settings):
+    """It writes its log into the working directory."""
+    import artm
+
+    passes = settings.pop("passes")
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        data = Path(folder, "documents")
+        data.write_text("".join(f"{i} {' '.join(document)}\n" for i, document in enumerate(tokens)))
+        batches = artm.BatchVectorizer(data_path=str(data), data_format="vowpal_wabbit", target_folder=folder)
+        model = artm.LDA(seed=seed, dictionary=batches.dictionary, num_processors=1, **settings)
+        seconds, _ = seconds_of(model.fit_offline, batches, passes)
+    topics = model.phi_
+    words = [word for _, word in topics.index]
+    return in_order(topics.to_numpy().T, words, X.shape[1]), model.alpha, seconds
+
+
+def of_vowpal_wabbit(X, tokens, seed, settings):
+    """Words are numbers, and the table has a power of two of them. The constructor trains."""
+    import vowpalwabbit
+
+    parts = [slice(*ends) for ends in pairwise(X.indptr)]
+    documents = (zip(X.indices[part], X.data[part], strict=True) for part in parts)
+    lines = (" ".join(f"{word}:{count}" for word, count in document) for document in documents)
+    with tempfile.TemporaryDirectory() as folder:
+        data, topics = Path(folder, "documents"), Path(folder, "topics")
+        data.write_text("".join(f"| {line}\n" for line in lines))
+        settings |= {"data": str(data), "cache_file": f"{data}.cache", "readable_model": str(topics)}
+        settings |= {"bit_precision": (X.shape[1] - 1).bit_length(), "lda_D": X.shape[0], "random_seed": seed}
+        flags = dict.fromkeys(("quiet", "holdout_off", "kill_cache"), True)
+        seconds, model = seconds_of(vowpalwabbit.Workspace, **settings, **flags)
+        model.finish()
+        rows = [line.split() for line in topics.read_text().splitlines()]
+    n_topics = settings["lda"]
+    weights = {row[0]: row[1:] for row in rows if len(row) == n_topics + 1}
+    topics = np.array([weights[str(word)] for word in range(X.shape[1])], dtype=float).T
+    return topics, settings["lda_alpha"], seconds
 
 
 def of_ours(estimator):
@@ -120,8 +198,8 @@ MALLET = {"num_topics": PLANTED, "iterations": SWEEPS, "alpha_sum": ALPHA_SUM, "
 MALLET |= {"optimize_interval": 0, "num_samples": 1, "sample_interval": 1}
 GIBBS = {"n_components": PLANTED, "max_iter": SWEEPS, "n_draws": 1}
 GIBBS |= {"doc_topic_prior": ALPHA, "topic_word_prior": ETA}
-LEARNING = {"n_components": TEXT_TOPICS, "max_iter": 1000}
-LEARNING |= {"doc_topic_prior": "auto", "topic_word_prior": "auto"}
+AUTO = {"doc_topic_prior": "auto", "topic_word_prior": "auto"}
+LEARNING = {"n_components": TEXT_TOPICS, "max_iter": 1000, **AUTO}
 MODELS = {
     "cells": {
         "lda": (of_lda, {"n_topics": PLANTED, "n_iter": SWEEPS, **PRIORS}),
@@ -131,18 +209,69 @@ MODELS = {
         "OnlineEMLDA": (of_ours(OnlineEMLDA), {"n_components": PLANTED}),
     },
     "text": {
-        "topica": (of_topica, {"num_topics": TEXT_TOPICS}),
+        "topica": (of_topica, {"model": "LDA", "num_topics": TEXT_TOPICS, "iters": 1000}),
         "RustMallet": (of_pyrmallet, {"num_topics": TEXT_TOPICS}),
         "CollapsedGibbsLDA": (of_ours(CollapsedGibbsLDA), LEARNING),
         "OnlineEMLDA": (of_ours(OnlineEMLDA), {"n_components": TEXT_TOPICS}),
     },
 }
+
+
+class Engine(NamedTuple):
+    """A model of another library, or of ours.
+
+    package : name on the package index
+    train : one of the functions above
+    topics, passes : names of the settings for the numbers of topics (None if it is found) and of passes
+    first : passes of the shortest run
+    """
+
+    package: str
+    train: Callable
+    topics: str | None
+    passes: str
+    first: int
+    settings: dict
+
+
+VB = {"learning_method": "online"}
+WARP = {"model": "LDA", "sampler": "warp"}
+BATCHES = {"minibatch": 256, "power_t": 0.5, "lda_alpha": 0.1, "initial_t": 1}
+ENGINES = {
+    "OnlineEMLDA": Engine("sktopic", of_ours(OnlineEMLDA), "n_components", "max_iter", 1, {}),
+    "CollapsedGibbsLDA": Engine("sktopic", of_ours(CollapsedGibbsLDA), "n_components", "max_iter", 25, AUTO),
+    "scikit-learn": Engine("scikit-learn", of_scikit_learn, "n_components", "max_iter", 1, VB),
+    "gensim": Engine("gensim", of_gensim, "num_topics", "passes", 1, {"alpha": "auto"}),
+    "tomotopy": Engine("tomotopy", of_tomotopy, "k", "sweeps", 25, {"optim_interval": 10}),
+    "topica, sparse": Engine("topica", of_topica, "num_topics", "iters", 25, {"model": "LDA"}),
+    "topica, warp": Engine("topica", of_topica, "num_topics", "iters", 25, WARP),
+    "topica, online": Engine("topica", of_topica, "num_topics", "iters", 1, {"model": "OnlineLDA"}),
+    "topica, HDP": Engine("topica", of_topica, None, "iters", 25, {"model": "HDP"}),
+    "RustMallet": Engine("pyrmallet", of_pyrmallet, "num_topics", "iterations", 25, {}),
+    "BigARTM": Engine("bigartm10", of_bigartm, "num_topics", "passes", 1, {}),
+    "Vowpal Wabbit": Engine("vowpalwabbit", of_vowpal_wabbit, "lda", "passes", 1, BATCHES),
+    "lda": Engine("lda", of_lda, "n_topics", "n_iter", 25, {"alpha": 0.1, "eta": 0.01}),
+}
+CORPORA = "kos", "nips1740", "reuters21578", "20news", "enron_inbox", "arxiv_0"
+ALL_TOPICS = 50, 100, 1000, 10_000
+READ_TOPICS = 50  # at which coherence and diversity are measured
+MOST_SECONDS, N_SEEDS = 60, 3
+APART = "WarpLDA", "MALLET"
+MODEL_HEAD = ["seconds of training", "score, nats per word"]
 HEADS = {
-    "cells": ["model", "seconds of training", "score, nats per word", "similarity to the planted topics"],
-    "text": ["model", "seconds of training", "score, nats per word"],
+    "cells": ["model", *MODEL_HEAD, "similarity to the planted topics"],
+    "text": ["model", *MODEL_HEAD],
     "number": ["topics", "score, nats per word", "Arun et al. 2010", "Cao et al. 2009"],
 }
 MEASURES = {"cells": ["score", "similarity"], "text": ["score"], "number": ["score", "arun", "cao"]}
+
+
+def trained(train, X, tokens, X_test, seed, settings):
+    """Topics, and the row of a run."""
+    topics, prior, seconds = train(X, tokens, seed, dict(settings))
+    topics = topics / topics.sum(axis=1, keepdims=True) + 1e-12  # for words that have no tokens
+    score = document_completion(topics, X_test, doc_topic_prior=prior)
+    return topics, {"seconds": round(seconds, 3), "score": round(score, 5)}
 
 
 def measure(part, name, seed):
@@ -155,16 +284,34 @@ def measure(part, name, seed):
         score = round(document_completion(model, X_test), 5)
         return {"seconds": round(seconds, 3), "score": score, **measured}
     train, settings = MODELS[part][name]
-    topics, prior, seconds = train(X, tokens_of(X), seed, dict(settings))
-    topics = topics / topics.sum(axis=1, keepdims=True) + 1e-12  # for words that have no tokens
-    score = document_completion(topics, X_test, doc_topic_prior=prior)
-    row = {"seconds": round(seconds, 3), "score": round(score, 5)}
+    topics, row = trained(train, X, tokens_of(X), X_test, seed, settings)
     if part == "cells":
         row["similarity"] = round(float(match_topics(topics, planted).similarity.mean()), 5)
     return row
 
 
+def curve(corpus, n_components, name, seed):
+    """The row of the runs of an engine: passes, seconds and scores of each."""
+    X, X_test, _ = load(corpus)
+    engine, tokens, rows = ENGINES[name], tokens_of(X), []
+    settings = {**engine.settings, **({engine.topics: n_components} if engine.topics else {})}
+    passes, seconds = engine.first, 0.0
+    while 2 * seconds <= MOST_SECONDS:
+        given = {**settings, engine.passes: passes}
+        topics, row = trained(engine.train, X, tokens, X_test[:N_TEST], seed, given)
+        rows.append({"passes": passes, **row})
+        passes, seconds = 2 * passes, row["seconds"]
+    found = {key: [row[key] for row in rows] for key in rows[0]} | {"release": version(engine.package)}
+    if n_components == READ_TOPICS:
+        found["npmi"], found["diversity"] = round(coherence(topics, X), 5), round(topic_diversity(topics), 5)
+    return found
+
+
 def runs_of(part):
+    """An engine that finds the number of topics runs once, beside those with TEXT_TOPICS."""
+    if part == "engines":
+        runs = ((part, *run, seed) for seed, *run in product(range(N_SEEDS), CORPORA, ALL_TOPICS, ENGINES))
+        return [run for run in runs if ENGINES[run[3]].topics or run[2] == TEXT_TOPICS]
     return [(part, name, seed) for seed, name in product(range(SEEDS[part]), MODELS.get(part, NUMBERS))]
 
 
@@ -179,12 +326,70 @@ def write_tables(study):
                 seconds = f"{np.median([row['seconds'] for row in found]):.1f}"
                 table.append([name, *means] if part == "number" else [name, seconds, *means])
         study.write(part, head, table)
+    write_engines(study)
+
+
+def curves(study):
+    """(corpus, topics) -> engine -> points (passes, seconds, score), medians over the seeds.
+
+    Passes are "" for engines that were measured on another machine.
+    """
+    apart, found = tomllib.loads(FOUND.read_text()), {}
+    for corpus, n_components, name in product(CORPORA, ALL_TOPICS, ENGINES):
+        rows = study.cache.found(("engines", corpus, n_components, name, seed) for seed in range(N_SEEDS))
+        if rows:
+            passes = min((row["passes"] for row in rows), key=len)
+            both = ([row[key][: len(passes)] for row in rows] for key in ("seconds", "score"))
+            points = zip(passes, *(np.median(values, axis=0) for values in both), strict=True)
+            found.setdefault((corpus, n_components), {})[name] = [*points]
+    for (corpus, n_components), of in found.items():
+        for name, (score, seconds) in apart.get(corpus, {}).get(str(n_components), {}).items():
+            if name in APART:
+                of[f"{name}, another machine"] = [("", seconds, score)]
+    return found
+
+
+def write_engines(study):
+    table = [
+        [corpus, n_components, name, passes, f"{seconds:.2f}", f"{score:.4f}"]
+        for (corpus, n_components), of in curves(study).items()
+        for name, points in of.items()
+        for passes, seconds, score in points
+    ]
+    study.write("engines", ["corpus", "topics", "engine", "passes", *MODEL_HEAD], table)
+    rows, table = study.cache.select(part="engines", n_components=READ_TOPICS), []
+    for corpus, name in product(CORPORA, ENGINES):
+        of = [row for row in rows if (row["corpus"], row["model"]) == (corpus, name)]
+        if of:
+            means = [np.mean([row[key] for row in of]) for key in ("npmi", "diversity")]
+            table.append([corpus, name, len(of), *(f"{mean:.3f}" for mean in means)])
+    study.write("engines read", ["corpus", "engine", "seeds", "NPMI", "diversity"], table)
+
+
+def draw(study):
+    found = curves(study)
+    titles = {key: f"{key[0]}, {key[1]} topics" for key in found}
+    figure, axes = panels([*titles.values()])
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(max(width, 8), height + 1)  # room for the legend
+    style = styles([*ENGINES, *(f"{name}, another machine" for name in APART)])
+    for number, kind in enumerate(style.values()):
+        kind["marker"] = ".x"[number // 10]  # as colors come again
+    for key, of in found.items():
+        for name, points in of.items():
+            _, seconds, scores = zip(*points, strict=True)
+            axes[titles[key]].semilogx(seconds, scores, label=name, **style[name])
+        axes[titles[key]].set(xlabel="seconds", ylabel="nats per word")
+    finish(figure, study.path("_engines.svg"))
 
 
 def main():
     study = Study("gibbs_peers", new_parser(__doc__, runs=True, jobs=1).parse_args())
-    study.measure(measure, [run for part in HEADS for run in runs_of(part)])
+    functions = {part: partial(measure, part) for part in HEADS} | {"engines": curve}
+    study.measure(functions, [run for part in functions for run in runs_of(part)])
     write_tables(study)
+    if study.cache.select(part="engines"):
+        draw(study)
 
 
 if __name__ == "__main__":

@@ -13,11 +13,11 @@ import sys
 import numpy as np
 from _study import Study, new_parser
 
-import sktopic
+from sktopic._loading import CLASSES
 
 COUNTS = "X"  # what the file has beside the topics of estimators
 SWEEPS = 20  # of those that sweep over a corpus
-ESTIMATORS = [name for name in sktopic.__all__ if name.endswith(("LDA", "HDP"))]
+ESTIMATORS = sorted(CLASSES)
 
 
 def counts(n_docs=300, n_topics=10, words_of_topic=20, words_per_part=40):
@@ -34,7 +34,7 @@ def fit(path, estimators=ESTIMATORS):
     X = counts()
     topics = {COUNTS: X}
     for name in estimators:
-        model = getattr(sktopic, name)(random_state=0)
+        model = CLASSES[name](random_state=0)
         if "n_components" in model.get_params():
             model.set_params(n_components=10)
         if name.startswith("CollapsedGibbs"):

@@ -126,10 +126,10 @@ def hybrid(X, method):
 
 
 def other(X, name, n_components):
-    import sktopic
+    from sktopic._loading import CLASSES
 
     settings = {"total_samples": X.shape[0]} if name.startswith("Online") else {}
-    model = getattr(sktopic, name)(n_components=n_components, random_state=0, **settings)
+    model = CLASSES[name](n_components=n_components, random_state=0, **settings)
     piece = pieces(X, 100)
     model.partial_fit(X[:500])
     return 100, lambda i: model.partial_fit(piece(i))

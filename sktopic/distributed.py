@@ -2,7 +2,7 @@
 
 All lanes of a round share a model. Each lane trains on mini-batches of its own documents by `local_update`.
 `merge_updates` combines the updates into a new model. The functions are pure: they modify nothing, and the
-same arguments give the same bits everywhere.
+same arguments give the same bits everywhere. The module is experimental.
 """
 
 from __future__ import annotations

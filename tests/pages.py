@@ -7,7 +7,9 @@ ROOT = Path(__file__).parent.parent
 TEXTS = (
     "README.md",
     "CONTRIBUTING.md",
-    ".github/RELEASING.md",
+    "GOVERNANCE.md",
+    "MAINTAINING.md",
+    "SECURITY.md",
     "benchmarks/README.md",
     "sktopic/_kernels/README.md",
     "tests/README.md",

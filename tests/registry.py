@@ -1,6 +1,6 @@
 """What the tests need to know of each estimator, in one place.
 
-Most entries are derived: estimators from ``sktopic.__all__``, and what they take and learn from signatures,
+Most entries are derived: estimators from their families, and what they take and learn from signatures,
 constraints of parameters and base classes. By hand there are only variants and values that must be refused;
 `test_registry.py` says what to add here if an estimator, a parameter or a method has no entry.
 """
@@ -14,6 +14,7 @@ import pytest
 from sklearn.base import clone
 
 import sktopic
+from sktopic import _loading
 from sktopic._estimators._lanes import check_lanes
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
 from sktopic._estimators._sampler_estimator import SamplerEstimator
@@ -22,9 +23,8 @@ from sktopic.moment_matching._estimator import FilterEstimator
 
 # Every class by its name, the one first that stands for all where the class does not matter.
 CLASSES = {
-    name: getattr(sktopic, name)
-    for name in sorted(sktopic.__all__, key=lambda name: (name != "OnlineEMLDA", name))
-    if hasattr(getattr(sktopic, name), "partial_fit")
+    name: kind
+    for name, kind in sorted(_loading.CLASSES.items(), key=lambda item: (item[0] != "OnlineEMLDA", item[0]))
 }
 
 # Settings beside the defaults in which a class computes something else: each value of each option once.

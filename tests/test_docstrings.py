@@ -3,6 +3,8 @@
 import ast
 import importlib
 import inspect
+import itertools
+import pkgutil
 import re
 from collections import defaultdict
 
@@ -11,6 +13,7 @@ import sktopic
 from .pages import ROOT
 from .registry import CLASSES
 
+PUBLIC_MODULES = [*sktopic._MODULES, "dask"]
 ENTRY = re.compile(r"(?P<names>\w[\w, ]*) : (?P<kind>.*?)(?:,? default=(?P<default>.*))?")
 
 # What an estimator says in words of its own, where others of its kind say something else: the parameter does
@@ -111,9 +114,26 @@ def test_defaults_of_functions_are_those_of_the_signature():
 
 def test_the_page_of_the_interface_lists_what_is_public():
     page = (ROOT / "doc" / "api.rst").read_text(encoding="utf-8")
-    public = {f"{module}.{name}" for module in sktopic._MODULES for name in getattr(sktopic, module).__all__}
-    public |= {f"dask.{name}" for name in importlib.import_module("sktopic.dask").__all__} | {"load"}
+    modules = {name: importlib.import_module(f"sktopic.{name}") for name in PUBLIC_MODULES}
+    public = {f"{module}.{name}" for module, held in modules.items() for name in held.__all__} | {"load"}
     assert set(re.findall(r"^   ((?:\w+\.)*\w+)$", page, re.M)) == public
+
+
+def test_modules_that_the_page_of_the_interface_does_not_list_have_private_names():
+    found = {each.name for each in pkgutil.walk_packages(sktopic.__path__, "sktopic.")}
+    assert {name for name in found if "._" not in name} == {f"sktopic.{name}" for name in PUBLIC_MODULES}
+
+
+def test_the_page_of_the_interface_says_which_modules_are_experimental():
+    page = (ROOT / "doc" / "api.rst").read_text(encoding="utf-8")
+    sections = re.split(r"\n\n.+\n-+\n", page)[1:]
+    marked = [
+        re.findall(r"py:module:: sktopic\.(\w+)", each) for each in sections if "are experimental" in each
+    ]
+    documented = {name: importlib.import_module(f"sktopic.{name}").__doc__ for name in PUBLIC_MODULES}
+    assert {name for name, text in documented.items() if "experimental" in text} == {
+        *itertools.chain(*marked)
+    }
 
 
 def public_functions():

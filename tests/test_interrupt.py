@@ -14,7 +14,6 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-import sktopic
 from sktopic._runtime._interrupt import complete_or_undone
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._word_count_edits import of_topics
@@ -23,7 +22,7 @@ from sktopic.hdp import _variational_split_merge
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, _collapsed_method
 
 from .conftest import all_attributes, assert_same_state, press_ctrl_c, state
-from .registry import STEPS, defaults, is_minibatch, is_sampler
+from .registry import CLASSES, STEPS, defaults, is_minibatch, is_sampler
 
 # Seconds of the processor, which other programs do not add to.
 SOON = 0.5
@@ -76,7 +75,7 @@ def interrupted(monkeypatch, place, run, call=1, delay=None):
 
 
 def new(name, **parameters):
-    return getattr(sktopic, name)(random_state=0, **parameters)
+    return CLASSES[name](random_state=0, **parameters)
 
 
 def trace_calls(act, run):

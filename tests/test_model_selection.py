@@ -15,11 +15,12 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 
-from sktopic import DegenerateDirichletLDA, HybridHDP, OnlineEMLDA, model_selection
+from sktopic import HybridHDP, OnlineEMLDA, model_selection
 from sktopic._runtime._result_file import ResultFile
 from sktopic.datasets import make_bars
 from sktopic.metrics import coherence, document_completion, stability
 from sktopic.model_selection import ModelMeasures, TopicNumberCurve, topic_number_curve
+from sktopic.moment_matching import DegenerateDirichletLDA
 
 from .conftest import assert_raises
 

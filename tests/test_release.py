@@ -26,6 +26,7 @@ WORKFLOWS = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / ".g
 release_check, check_dist = (
     module_at(ROOT / ".ci" / f"{name}.py") for name in ("release_check", "check_dist")
 )
+addresses = release_check.addresses
 
 
 def supported():
@@ -58,12 +59,26 @@ def test_pythons_are_the_same_everywhere():
     assert PROJECT["requires-python"] == f">={oldest}"
     assert f'match(python, "<{oldest}")' in RECIPE
     assert SETTINGS["tool"]["ruff"]["target-version"] == "py" + oldest.replace(".", "")
-    for matrix in re.findall(r"^ +python: \[(.+)\]$", WORKFLOWS["tests.yml"], re.M):
-        assert re.findall(r"[\d.]+", matrix) == supported()
-    assert f'python-version: "{oldest}"\n      - run: bash .ci/run' in WORKFLOWS["tests.yml"]
+    systems = re.search(r"^ +system: .+\n +python: \[(.+)\]$", WORKFLOWS["nightly.yml"], re.M)[1]
     wheels = re.fullmatch(r"cp\{(.+)\}-\*", SETTINGS["tool"]["cibuildwheel"]["build"])[1]
-    with_gil = [version for version in wheels.split(",") if not version.endswith("t")]
-    assert with_gil == [version.replace(".", "") for version in supported()]
+    makefile = re.search(r"^VERSIONS := (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)[1]
+    tested = re.findall(r"[\d.]+t?", systems)
+    assert tested == makefile.split() == [f"3.{version[1:]}" for version in wheels.split(",")]
+    assert [version for version in tested if not version.endswith("t")] == supported()
+    assert f'python-version: "{oldest}"' in WORKFLOWS["gate.yml"]
+    assert f'python-version: "{supported()[-1]}"' in WORKFLOWS["tests.yml"]
+
+
+def test_pages_state_the_versions_that_are_needed():
+    oldest, newest = supported()[0], supported()[-1]
+    needed = bounds(PROJECT["dependencies"])
+    stated = " ".join((ROOT / "doc" / "project.rst").read_text(encoding="utf-8").split())
+    assert (
+        f"needs Python {oldest}, NumPy {needed['numpy']}, SciPy {needed['scipy']} and scikit-learn "
+        f"{needed['scikit-learn']}, or later."
+    ) in stated
+    for page in ("README.md", "doc/llms.md", "doc/getting_started.rst", "doc/guide/platforms.rst"):
+        assert f"Python {oldest} to {newest}" in (ROOT / page).read_text(encoding="utf-8"), page
 
 
 def test_requirements_are_the_same_everywhere():
@@ -84,20 +99,49 @@ def test_tests_named_outside_python_exist():
         assert found and (not test or f"def {test}(" in found[0].read_text(encoding="utf-8")), name
 
 
-REPOSITORY = "https://github.com/someone/sktopic"
+REPOSITORY, EMAIL = "https://github.com/someone/topics", "someone@somewhere.org"
 
 
-def test_a_release_without_an_address_or_of_another_tag_is_refused(monkeypatch):
+def test_a_release_of_another_tag_or_without_addresses_is_refused(monkeypatch):
     monkeypatch.setattr(release_check, "git", lambda *arguments: [])
+    monkeypatch.setattr(addresses, "faults", lambda *given: iter(["no address"]))
     monkeypatch.setenv("GITHUB_REF_TYPE", "tag")
-    counts, version = [], sktopic.__version__
-    for address, tag in [("", version), (REPOSITORY[:-8], version), (REPOSITORY, version), (REPOSITORY, "0")]:
-        monkeypatch.setattr(release_check, "repository", lambda address=address: address)
+    found = []
+    for tag in (sktopic.__version__, "0"):
         monkeypatch.setenv("GITHUB_REF_NAME", f"v{tag}")
-        found = [*release_check.faults()]
-        counts.append((len(found), sum("repository = " in fault for fault in found)))
-    most = counts[2][0]
-    assert counts == [(most + 1, 1), (most + 1, 1), (most, 0), (most + 1, 0)]
+        found.append([*release_check.faults()])
+    assert found[0][0] == "no address"
+    assert len(found[1]) == len(found[0]) + 1
+
+
+def test_placeholders_of_addresses_are_filled_and_found(tmp_path, monkeypatch):
+    for name in addresses.TEXTS:
+        (tmp_path / name).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(addresses, "ROOT", tmp_path)
+    settings = '[project]\nauthors = [{{ name = "N", email = "{}" }}]\n[tool.sktopic]\nrepository = "{}"\n'
+    for email, repository in ((EMAIL, REPOSITORY), ("", "")):
+        (tmp_path / "pyproject.toml").write_text(settings.format(email, repository))
+        assert addresses.repository_and_email() == (repository, email)
+    with_placeholders = [*addresses.faults(REPOSITORY, EMAIL)]
+    for repository, email, word in (
+        ("", EMAIL, "repository = "),
+        (REPOSITORY[:-7], EMAIL, "repository = "),
+        (REPOSITORY, "", "email = "),
+        (REPOSITORY, addresses.EMAIL, "email = "),
+        (REPOSITORY, "someone", "email = "),
+    ):
+        first, *others = addresses.faults(repository, email)
+        assert first.startswith(word) and others == with_placeholders
+    for path in map(tmp_path.joinpath, addresses.TEXTS):
+        path.write_text(
+            addresses.filled(path.read_text(encoding="utf-8"), REPOSITORY, EMAIL), encoding="utf-8"
+        )
+    assert not [*addresses.faults(REPOSITORY, EMAIL)]
+    security = (tmp_path / "SECURITY.md").read_text(encoding="utf-8")
+    assert EMAIL in security and f"--repository {REPOSITORY} " in security and "--owner someone`" in security
+    assert "(https://someone.github.io/topics/tutorial.html)" in (tmp_path / "README.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_no_job_runs_without_limits():

@@ -28,9 +28,6 @@ from sktopic.metrics import document_completion
 from .conftest import assert_raises, fingerprint, words_of
 from .registry import LOOPS, defaults, each, having, is_minibatch, is_unsmoothed, new, variants
 
-# What pandas 2.0 makes of columns of several types is deprecated in NumPy 1.25.
-pytestmark = pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")
-
 X = make_bars(30, random_state=0).data
 N_WORDS, N_NEW = X.shape[1], 3
 NAMES = [f"word {w}" for w in range(N_WORDS)]

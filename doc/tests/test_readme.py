@@ -4,9 +4,11 @@ import re
 
 import pytest
 
+import sktopic
 from tests.pages import ROOT, module_at
 
-REPOSITORY = "https://github.com/someone/sktopic"
+REPOSITORY, PAGES = "https://github.com/someone/sktopic", "https://someone.github.io/sktopic"
+addresses = module_at(ROOT / ".ci" / "addresses.py")
 
 
 @pytest.fixture
@@ -18,12 +20,12 @@ def setup(monkeypatch):
 
 
 def test_one_address_sets_all_others(setup):
-    assert setup.repository() == module_at(ROOT / ".ci" / "release_check.py").repository()
+    assert setup.repository() == addresses.repository_and_email()[0]
     assert setup.urls("") == {}
     assert setup.urls(REPOSITORY) == {
         "Repository": REPOSITORY,
-        "Documentation": "https://someone.github.io/sktopic",
-        "Changelog": "https://someone.github.io/sktopic/changelog.html",
+        "Documentation": PAGES,
+        "Changelog": f"{PAGES}/changelog.html",
         "Issues": f"{REPOSITORY}/issues",
     }
 
@@ -39,13 +41,36 @@ def test_a_code_host_finds_and_draws_what_the_readme_links_to():
     assert ".rst" not in "".join(targets), "code hosts show the directives of Sphinx as text"
 
 
-def test_the_package_index_shows_the_readme_with_links_that_lead_somewhere(setup):
+def test_the_package_index_shows_the_readme_with_links_that_lead_somewhere(setup, tmp_path, monkeypatch):
+    """To the pages and to the files of the tag; without an address, to other sites only."""
     renderer = pytest.importorskip("readme_renderer.markdown")
     links, pictures = links_and_pictures(renderer.render(setup.readme("")))
     assert not pictures
-    assert all(link.startswith("https://") for link in links)
+    assert all(link.startswith("https://") and addresses.OWNER not in link for link in links)
+    text = addresses.filled((ROOT / "README.md").read_text(encoding="utf-8"), REPOSITORY, "")
+    (tmp_path / "README.md").write_text(text, encoding="utf-8")
+    (tmp_path / "sktopic").symlink_to(ROOT / "sktopic")
+    monkeypatch.chdir(tmp_path)
     links, pictures = links_and_pictures(renderer.render(setup.readme(REPOSITORY)))
-    assert len(pictures) == 1 and len(links) > 3
-    for address, folder in [*((link, "blob") for link in links), *((each, "raw") for each in pictures)]:
-        assert address.startswith(f"{REPOSITORY}/{folder}/main/")
-        assert (ROOT / address.split("/main/")[1]).exists()
+    badges = [address for address in pictures if "badge" in address or "shields" in address]
+    assert len(badges) == 2 and len(pictures) == 3 and len(links) > 12
+    assert (
+        f"{REPOSITORY}/actions/workflows/gate.yml" in links and (ROOT / ".github/workflows/gate.yml").exists()
+    )
+    kinds = set()
+    for address in {*links, *pictures} - {*badges}:
+        kind, _, path = address.partition(f"/v{sktopic.__version__}/")
+        if kind in (f"{REPOSITORY}/blob", f"{REPOSITORY}/raw"):
+            assert (ROOT / path).exists(), address
+        elif address.startswith(f"{PAGES}/"):
+            page = ROOT / "doc" / address.removeprefix(f"{PAGES}/")
+            kind = "page"
+            assert any(page.with_suffix(suffix).exists() for suffix in (".rst", ".md")), address
+        else:
+            kind = "other"
+            assert address in (
+                f"{REPOSITORY}/actions/workflows/gate.yml",
+                "https://pypi.org/project/sktopic/",
+            )
+        kinds.add(kind)
+    assert kinds == {f"{REPOSITORY}/blob", f"{REPOSITORY}/raw", "page", "other"}

@@ -9,6 +9,7 @@ key: "tuple", "numpy" (a scalar), "random_state", "array" or, with arrays ``para
 import hashlib
 import os
 import stat
+from importlib import import_module
 
 import numpy as np
 import scipy.sparse as sp
@@ -100,7 +101,7 @@ def read_model(path, classes, mapped=False, verify=True):
 def _described(model):
     """Return the header and the arrays of a model."""
     cls, attributes = type(model), attributes_of(model)
-    if getattr(sktopic, cls.__name__, None) is not cls:  # `load` would not know it
+    if import_module("sktopic._loading").CLASSES.get(cls.__name__) is not cls:  # `load` would not know it
         raise TypeError(f"{cls.__name__} is not a class of sktopic: only classes of sktopic can be stored")
     names = cls._get_param_names()
     unknown = attributes.keys() - FITTED - {*names, OUTPUT, CALLBACKS}

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import sktopic
 from sktopic._estimators._fitted_state import declared_arrays, optional_names
 from sktopic._runtime._compat import CallbackSupportMixin
 from sktopic.datasets import open_corpus, save_corpus
@@ -24,7 +23,18 @@ from sktopic.metrics import coherence, document_completion
 from tests.conftest import fitted_state, outcome, set_attribute
 
 from .parameters import values_of
-from .tools import MODELS, check_answers, check_each, corpus, differences, fast_switches, new, share, some
+from .tools import (
+    CLASSES,
+    MODELS,
+    check_answers,
+    check_each,
+    corpus,
+    differences,
+    fast_switches,
+    new,
+    share,
+    some,
+)
 
 X = sp.csr_array(corpus(100, 30))
 LATER = sp.csr_array(corpus(40, 30, seed=1))
@@ -128,7 +138,7 @@ def change_model(name, place, how, key, value):
 def test_parameters_and_fitted_arrays_cannot_be_set_by_iterators_and_callbacks():
     cases, arrays = [], []
     for name in MODELS:
-        constraints = getattr(sktopic, name.partition(",")[0])._parameter_constraints
+        constraints = CLASSES[name.partition(",")[0]]._parameter_constraints
         for key, given in new(name).get_params().items():
             values = [value for value in values_of(key, constraints[key]) if not hasattr(value, "make")][:2]
             values = [value for value in (*SIZES.get(key, ()), *values) if value is not given]

@@ -127,7 +127,7 @@ def stopped_at_line(model, method, stop_at=None):
             is_new, lines[line] = line not in lines, True
             if line == stop_at and is_new:
                 text = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
-                if text != "try:":  # where what a tracer raises passes by the blocks around (CPython 3.11)
+                if text != "try:":  # where what a tracer raises passes by the blocks around (CPython 3.12)
                     signal.raise_signal(signal.SIGINT)
         return trace
 

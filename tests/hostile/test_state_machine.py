@@ -32,7 +32,7 @@ from tests.conftest import all_attributes, fingerprint, fitted_state
 from .documents import BLOCKS, ONCE, Documents, documents
 from .drawn import run_drawn
 from .parameters import all_values, made, modes_of, some_of
-from .tools import ESTIMATORS, check_distributions, differences, new, share, within
+from .tools import CLASSES, ESTIMATORS, check_distributions, differences, new, share, within
 
 # What a call of a tiny model may take. Memory: growth of the process's peak.
 MOST_SECONDS = 3.0
@@ -299,7 +299,7 @@ NOT_CALLED = {"get_params", "get_metadata_routing", "set_callbacks"}
 
 def programs(name):
     """Programs with one estimator."""
-    estimator = getattr(sktopic, name)
+    estimator = CLASSES[name]
     values = all_values(estimator)
     parameters = st.builds(operator.or_, some_of(modes_of(estimator), 3), some_of(values, 4))
     calls = st.one_of(
@@ -319,7 +319,7 @@ def test_random_programs_keep_all_promises(name):
 def test_values_that_each_constraint_allows_are_drawn_and_each_method_is_called():
     called = {name for names, _ in CALLS for name in names} | WITHIN_OTHERS | NOT_CALLED
     for name in ESTIMATORS:
-        estimator = getattr(sktopic, name)
+        estimator = CLASSES[name]
         for parameter, values in all_values(estimator).items():
             given = made(dict(enumerate(values))).values()
             for constraint in map(make_constraint, estimator._parameter_constraints[parameter]):

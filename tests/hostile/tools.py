@@ -23,7 +23,6 @@ import warnings
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-import sktopic
 from sktopic.exceptions import CountsWarning, TopicLimitWarning
 from tests import registry
 from tests.conftest import fingerprint
@@ -62,7 +61,7 @@ def some(cases, n_cases, *columns):
 
 def new(name, **params):
     """An estimator, or a variant of it, with small parameters and those given, as far as it has them."""
-    estimator = getattr(sktopic, name.partition(",")[0])()
+    estimator = CLASSES[name.partition(",")[0]]()
     wanted = {**SMALL, **VARIANTS.get(name, {}), **params}
     return estimator.set_params(**registry.having(estimator, **wanted))
 

@@ -28,7 +28,7 @@ WORDS = np.array([0, 17, N_WORDS - 1, N_WORDS - 40], dtype=np.int32)
 
 def zeros(shape, dtype=np.float64):
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    not_reserved = getattr(mmap, "MAP_NORESERVE", 0x4000)  # which Python 3.11 does not name
+    not_reserved = getattr(mmap, "MAP_NORESERVE", 0x4000)  # which Python 3.12 does not name
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | not_reserved
     try:
         memory = mmap.mmap(-1, size, flags=flags)
