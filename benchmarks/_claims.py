@@ -65,6 +65,7 @@ def late_rise(row):
 VALUES = {
     "late rise": late_rise,
     "rise of the bound in the last pass": lambda row: row["bound"][-1] - row["bound"][-2],
+    "late moves": lambda row: sum(row["moves"][2:]) / max(sum(row["moves"]), 1) if "moves" in row else None,
     "20 topics": lambda row: float(row["trace"][-1]["topics"] == 20),
 }
 # What a series is cut at, and the field that has it of each entry.

@@ -33,7 +33,7 @@ from unittest import mock
 import numpy as np
 from _corpora import N_TEST, load
 from _pictures import finish, line, note_seeds, panels, styles
-from _study import Study, extremes, interval, new_parser, seconds_of, shown
+from _study import Study, extremes, grouped, interval, new_parser, seconds_of, shown
 from _traces import PEER_TRACES, SEED, completion, gensim_best, gensim_model, trace_of, trace_of_sweeps
 
 from sktopic import OnlineEMLDA
@@ -178,11 +178,11 @@ def measure_start(n_components):
 STEPS = {"collapsed": GibbsStep(5, 5), "sparse": TableStep(5, 5, True), "dense": TableStep(5, 5, False)}
 
 
-def measure_steps(n_components):
+def measure_steps(seed, n_components):
     """Nanoseconds of a token draw in each of the samplers, and of those what goes into alias tables; the
     medians of five."""
     train = documents_of("kos")[0][:1000]
-    model = HybridHDP(n_components, max_iter=2, random_state=SEED).fit(train)
+    model = HybridHDP(n_components, max_iter=2, random_state=seed).fit(train)
     state, method, total = model._state, model._method(), model.total_samples_
     prior = method.doc_topic_prior(state, method.root_weights(state, total))
     means = probabilities(state.words, total, state.topic_word_prior)
@@ -194,7 +194,7 @@ def measure_steps(n_components):
             for first in range(0, train.shape[0], 100):
                 batch = reader.batch(np.arange(first, min(first + 100, train.shape[0])))
                 topics = means.gather(batch.words, prior, workers)
-                keys = position_keys(SEED, first, batch.n_documents)
+                keys = position_keys(seed, first, batch.n_documents)
                 n_draws += 10 * batch.n_clumps
                 for name, step in STEPS.items():
                     sums[name] += seconds_of(step, batch, topics, prior, keys, workers, True)[0]
@@ -236,7 +236,7 @@ def runs_of(part):
             if corpus in PAPER_SECONDS or not method.endswith("paper")
         )
     else:
-        cells = product(STARTS if part == "starts" else N_TOPICS)
+        cells = product(STARTS) if part == "starts" else product(SEEDS, N_TOPICS)
     return [(part, *cell) for cell in cells]
 
 
@@ -397,15 +397,16 @@ def draw_starts(study):
 
 
 def write_steps(study):
+    """Medians over seeds."""
     table = []
-    for row, name in product(study.cache.found(runs_of("steps")), STEPS):
-        times = row["nanoseconds"]
+    groups = grouped((row["n_components"], row["nanoseconds"]) for row in study.cache.found(runs_of("steps")))
+    for (n, rows), name in product(groups.items(), STEPS):
+        times = {each: float(np.median([row[each] for row in rows])) for each in rows[0]}
         building = times["sparse, tables"] if name == "sparse" else 0.0
         speeds = [f"{1e3 / (times[name] - x):.1f}" for x in (0.0, building)]
-        cells = [*speeds, building, f"{times['dense'] / times[name]:.1f}"]
-        table.append([row["n_components"], name, *cells])
+        table.append([n, name, *speeds, building, f"{times['dense'] / times[name]:.1f}", len(rows)])
     head = ["topics", "sampler", "million draws a second", "without building alias tables"]
-    study.write("steps", [*head, "nanoseconds a draw for these", "times as fast as dense"], table)
+    study.write("steps", [*head, "nanoseconds a draw for these", "times as fast as dense", "seeds"], table)
 
 
 def write_tables(study):

@@ -24,8 +24,8 @@ split, but neither a stemmer nor its choice of words; NIPS is that of UCI with a
 prior) and 20 Newsgroups (exponential prior) take the place of Yelp.
 
 Scores come from each model's own inference, and from one Gibbs fold-in for all. HDP is gensim's with its
-defaults but for T; only the fold-in scores it, given its learned alpha (hdp_to_lda) or alpha = 1. Times are
-processor time of training in one thread.
+defaults but for T; only the fold-in scores it, given its learned alpha (hdp_to_lda) or alpha = 1. "batch HDP"
+is CollapsedGibbsHDP, scored likewise. Times are processor time of training in one thread.
 """
 
 import time
@@ -44,12 +44,15 @@ from sktopic._documents._matrices import canonical_counts
 from sktopic._documents._sources import MatrixDocuments
 from sktopic._inference._completion import mean_log_predictive
 from sktopic._runtime._parallel import Workers
+from sktopic.hdp import CollapsedGibbsHDP
 from sktopic.metrics import document_completion
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 
 HIDDEN_FRACTION = 0.5
 MODELS = {"basic": MomentMatchingLDA, "DDM": DegenerateDirichletLDA, "TDM": TriangularDirichletLDA}
 PASSES = {"OnlineEM, 1 pass": 1, "OnlineEM, 5 passes": 5}
+# Scored by the fold-in alone.
+HIERARCHICAL = ("HDP", "batch HDP")
 PAPER = {"doc_topic_prior": 1.0, "second_moment": "first", "shuffle": "corpus"}
 PROGRAM = {"doc_topic_prior": 1.0, "second_moment": "second", "shuffle": "document"}
 SETTINGS = {
@@ -80,10 +83,10 @@ class Corpus(NamedTuple):
 
 
 CORPORA = {
-    "reuters21578": Corpus(100, "uniform", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500, range(3)),
+    "reuters21578": Corpus(100, "uniform", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500, range(10)),
     "arxiv_0": Corpus(100, "uniform", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500, range(3)),
     "20news": Corpus(100, "exponential", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500, range(3)),
-    "nips_uci": Corpus(400, "exponential", (10, 25, 50, 100, 200, 400), (100, 400), 150, range(3)),
+    "nips_uci": Corpus(400, "exponential", (10, 25, 50, 100, 200, 400), (100, 400), 150, range(10)),
 }
 ORDER_CORPUS, LARGE_CORPUS = "reuters21578", "arxiv_0"
 # Whose topics are shown, how many of them, and by how many words.
@@ -170,8 +173,8 @@ def new_model(corpus, seed, method, n_components, settings, order):
 
 def measure_text(corpus, seed, method, n_components, settings, order):
     train, test = documents_of(corpus)
-    if method == "HDP":
-        row = measure_hdp(train, test, n_components, seed)
+    if method in HIERARCHICAL:
+        row = measure_hdp(method, train, test, n_components, seed)
     else:
         start = time.process_time()
         model = new_model(corpus, seed, method, n_components, settings, order)
@@ -236,18 +239,30 @@ def word_runs():
     return [("words", *cell) for cell in product(WORD_CORPORA, NUMBER_MODELS, WORD_SETTINGS)]
 
 
-def measure_hdp(train, test, n_components, seed):
+def measure_hdp(method, train, test, n_components, seed):
+    row = {}
+    if method == "batch HDP":
+        model = CollapsedGibbsHDP(n_components, random_state=seed)
+        row["seconds"], _ = seconds_of(model.fit, train)
+        row["topics"] = int(model.n_components_)
+        topics, learned = model.components_, model.doc_topic_prior_
+    else:
+        row["seconds"], topics, learned = gensim_hdp(train, n_components, seed)
+    for name, alpha in (("fold-in", learned), ("fold-in, 1", 1.0)):
+        score = document_completion(topics, test, doc_topic_prior=alpha, hidden_fraction=HIDDEN_FRACTION)
+        row[name] = round(score, 4)
+    return row
+
+
+def gensim_hdp(train, n_components, seed):
+    """Seconds of training, topics, and the learned prior."""
     from gensim.matutils import Sparse2Corpus
     from gensim.models import HdpModel
 
     names, counts = {i: str(i) for i in range(train.shape[1])}, Sparse2Corpus(train, documents_columns=False)
     seconds, model = seconds_of(HdpModel, counts, names, T=n_components, random_state=seed)
-    row, topics = {"seconds": seconds}, model.get_topics()
     learned = np.maximum(model.hdp_to_lda()[0], 1e-10)  # of topics that are not in use it underflows
-    for name, alpha in (("fold-in", learned), ("fold-in, 1", 1.0)):
-        score = document_completion(topics, test, doc_topic_prior=alpha, hidden_fraction=HIDDEN_FRACTION)
-        row[name] = round(score, 4)
-    return row
+    return seconds, model.get_topics(), learned
 
 
 def own_order(corpus, method, settings):
@@ -278,7 +293,7 @@ def runs_of(corpus, method, settings, order, n_components=None):
     if n_components is not None:
         topics = (n_components,)
     else:
-        limited = method in ("DDM", "TDM", "HDP")
+        limited = method in (*NUMBER_MODELS, *HIERARCHICAL)
         topics = (CORPORA[corpus].limit,) if limited else topics_of(corpus, settings)
     for n, seed in product(topics, seeds_of(corpus, method, settings)):
         yield "text", corpus, seed, method, n, settings, order
@@ -300,7 +315,7 @@ def text_cells():
     """corpus, method and settings of all lines of the table."""
     for corpus in CORPORA:
         yield from ((corpus, method, settings) for method, settings in product(MODELS, SETTINGS))
-        yield from ((corpus, method, "default") for method in (*PASSES, "HDP"))
+        yield from ((corpus, method, "default") for method in (*PASSES, *HIERARCHICAL))
 
 
 def order_cells():
@@ -416,10 +431,11 @@ def write_text(study):
         order = own_order(corpus, method, settings) or ""
         for n, rows in found_by(study.cache, corpus, method, settings).items():
             times = [f"{np.median([row[name] for row in rows]):.3g}" for name in ("seconds", "microseconds")]
-            if method == "HDP":
+            if method in HIERARCHICAL:
+                found = topic_cells(rows) if "topics" in rows[0] else [""] * len(TOPIC_HEAD)
                 for label, name in HDP_LINES.items():
-                    cells = ["", "", "", *score_cells(rows, name), "", "", "", *times, len(rows)]
-                    table.append([corpus, label, n, "", "", *cells])
+                    cells = ["", "", "", *score_cells(rows, name), *found, *times, len(rows)]
+                    table.append([corpus, label.replace("HDP", method), n, "", "", *cells])
             else:
                 cells = [*score_cells(rows, "own"), *score_cells(rows, "fold-in"), *topic_cells(rows), *times]
                 table.append([corpus, method, n, settings, order, *cells, len(rows)])

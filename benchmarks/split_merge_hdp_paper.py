@@ -6,6 +6,7 @@ bars    figure 2 (a, d, g): 2000 documents of 20 bars, from eight numbers of top
 nips    figure 2 (b, e, h): 1392 papers, the same seconds for each method
 long    the same with moves, until 1.5 million documents have been seen, as in the paper
 arxiv   figure 2 (c, f, i): 490 000 abstracts as a stream, in the place of the New York Times, as nips
+rates   NIPS, RATE_PASSES passes with several values of learning_decay
 bound   the bound and the held-out score, with moves and without, ten passes
 
 oHDP-SM is DirectAssignmentHDP with its defaults, on the papers with OUR_PASSES; "oHDP-SM, paper" makes the
@@ -49,6 +50,8 @@ LEAST_PASSES = 100
 # Of oHDP-SM, whose last passes are others than those before.
 OUR_PASSES = 20
 ARXIV_FILES = tuple(f"arxiv_{i}" for i in range(5))
+# The paper's learning_decay, and slower ones.
+DECAYS, RATE_PASSES = (0.5, 0.7, 0.9), 20
 # Most seconds of processor time for a run.
 SECONDS = {"nips": 120, "arxiv": 200}
 # Of the notes of a run on text: a score takes some seconds.
@@ -118,7 +121,15 @@ def measure_bars(method, n_components, seed):
     passes = BARS_PASSES.get(method, kind().max_iter)
     model = kind(n_components, **settings, max_iter=passes, random_state=seed)
     trace = trace_of(model, train, test, np.inf, first=0.005, factor=1.2)
-    return {"trace": trace, "truth": completion(bars.components + 1e-12, test, bars.doc_topic_prior)}
+    truth = completion(bars.components + 1e-12, test, bars.doc_topic_prior)
+    return {"trace": trace, "truth": truth, "moves": moves_by_quarter(model, passes * train.shape[0])}
+
+
+def moves_by_quarter(model, n_samples):
+    """Numbers of moves in the first, second, third and last quarter of the documents seen."""
+    if not model.split_merge:
+        return [0, 0, 0, 0]
+    return np.histogram(model.move_history_["n_samples"], 4, (0, n_samples))[0].tolist()
 
 
 def whole_trace(method, n_components, seed, train, test, seconds):
@@ -139,6 +150,15 @@ def whole_trace(method, n_components, seed, train, test, seconds):
 def measure_nips(method, n_components, seed, seconds=SECONDS["nips"]):
     train, test = documents_of("nips1740")
     return {"trace": whole_trace(method, n_components, seed, train, test, seconds)}
+
+
+def measure_rates(method, n_components, decay, seed):
+    """The score after some passes over NIPS."""
+    train, test = documents_of("nips1740")
+    kind, settings = METHODS[method]
+    settings = {**settings, "learning_decay": decay, "max_iter": RATE_PASSES, "random_state": seed}
+    model = kind(n_components, **settings).fit(train)
+    return {"score": completion(model, test), "topics": int(model.n_components_)}
 
 
 def measure_arxiv(method, n_components, seed):
@@ -171,6 +191,7 @@ PARTS = {
     "nips": measure_nips,
     "long": partial(measure_nips, seconds=np.inf),
     "arxiv": measure_arxiv,
+    "rates": measure_rates,
     "bound": measure_bound,
 }
 
@@ -179,6 +200,7 @@ def runs_of(part):
     """What there is to measure for a part."""
     cells = {
         "bars": (cell for of, n in BARS_RUNS.items() for cell in product([of], n, BARS_SEEDS)),
+        "rates": ((*of, decay, seed) for seed, of, decay in product(SEEDS, NIPS_RUNS[:2], DECAYS)),
         "bound": ((c, eta, *run) for c, eta, run in product(("kos", "nips1740"), (0.1, 0.02), BOUND_RUNS)),
         **{name: ((*run, seed) for seed, run in product(SEEDS, of)) for name, of in RUNS_ON_TEXT.items()},
     }
@@ -296,6 +318,17 @@ def write_small(study):
     study.write("bound", [*head, "held-out score, nats per word", "topics in use"], table)
 
 
+def write_rates(study):
+    """What slower learning rates end with, on NIPS."""
+    table = []
+    groups = grouped((tuple(what), row) for (*what, _), row in found(study.cache, "rates"))
+    for what, rows in groups.items():
+        topics = " ".join(str(row["topics"]) for row in rows)
+        table.append([*what, len(rows), *shown(interval([row["score"] for row in rows])), topics])
+    head = ["method", "topics at the start", "learning_decay", "seeds", "score", "95 percent interval from"]
+    study.write("rates", [*head, "to", "topics in use, by seed"], table)
+
+
 def write_texts(study):
     """The tables of runs on text, once there are any."""
     parts = [part for part in RUNS_ON_TEXT if found(study.cache, part)]
@@ -310,7 +343,7 @@ def main():
 
 
 def write_tables(study):
-    for write in (draw_figure, write_bars, write_small, write_texts):
+    for write in (draw_figure, write_bars, write_rates, write_small, write_texts):
         write(study)
 
 
