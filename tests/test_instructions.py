@@ -86,6 +86,6 @@ def test_instructions_are_those_of_the_region_alone_and_the_same_each_time(instr
     library = instructions.compiled(tmp_path)
     found = [instructions.count([program, str(n)], library, tmp_path) for n in (0, 20_000, 40_000, 40_000)]
     none, some, twice, again = found
-    assert none < 50_000 < 10**6 < some < 10**7
+    assert none < 50_000 < 10**6 < some
     assert twice - some == pytest.approx(some - none, rel=0.01)
     assert again == pytest.approx(twice, rel=1e-4)

@@ -67,7 +67,7 @@ def train_memoized_hdp(counted):
     from sktopic import DirectAssignmentHDP
 
     model = DirectAssignmentHDP(20, learning_method="memoized", max_iter=2, random_state=0)
-    fit(counted, model, documents(200))
+    fit(counted, model, documents(100))
 
 
 def match_moments(counted):

@@ -46,6 +46,9 @@ CALLGRIND = ["valgrind", "--tool=callgrind", "--instr-atstart=no"]
 
 def environment():
     """What decides the counts beside the code, as a file of constraints for pip."""
+    # Patch versions of Python and compiler are left out: updates of a Debian release mend errors only. If one
+    # changes a count, the comparison fails. The name of the compiler tells Debian's Python from other builds,
+    # whose interpreters need other numbers of instructions.
     compiler = sysconfig.get_config_var("CC").split()[0]
     version = subprocess.check_output([compiler, "-dumpversion"], text=True).strip()
     python, _, _ = platform.python_version().rpartition(".")
