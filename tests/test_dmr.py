@@ -238,8 +238,9 @@ def test_effects_scale_with_their_covariate(factor):
         np.repeat(np.random.default_rng(0).normal(size=(120, 1)), 3, axis=1) * [1.0, -2.0, 1e6],
         np.eye(120)[:, :30],
         np.random.default_rng(0).normal(size=(120, 2)) * [1e90, 1e-90],
+        np.random.default_rng(0).uniform(1.0, 2.0, size=(120, 3)) * [1e-150, 1e-155, 1e-162],
     ],
-    ids=["constant", "huge", "collinear", "rare", "scales"],
+    ids=["constant", "huge", "collinear", "rare", "scales", "tiny"],
 )
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
 def test_any_covariates_give_finite_numbers(columns, scale):

@@ -117,6 +117,10 @@ def test_proportions_are_drawn_given_the_covariates_of_the_model(lda):
         assert_allclose(found, np.column_stack([effects, errors]), rtol=1e-8, atol=1e-12)
     message = "model_covariates is invalid: must be None, because OnlineEMLDA has a prior without covariates"
     assert_raises(TypeError, message, estimate_effect, lda, X, IS_LATE, model_covariates=D)
+    message = "model_covariates is invalid: must have one row for each of the 60 samples of X, but has 59"
+    assert_raises(ValueError, message, estimate_effect, dmr, X, IS_LATE, model_covariates=D[1:])
+    message = "Negative values in data passed to DMRLDA"
+    assert_raises(ValueError, message, estimate_effect, dmr, -X, IS_LATE, model_covariates=D)
 
 
 @pytest.mark.slow

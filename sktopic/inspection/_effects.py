@@ -157,7 +157,12 @@ def _draws(estimator, X, n_samples, model_covariates):
         raise TypeError(
             f"model_covariates is invalid: must be None, because {name} has a prior without covariates."
         )
-    return np.asarray(estimator.sample_proportions(X, n_samples, **given), dtype=np.float64)
+    try:
+        return np.asarray(estimator.sample_proportions(X, n_samples, **given), dtype=np.float64)
+    except ValueError as error:
+        if str(error).startswith("covariates is invalid"):  # the name of the parameter there
+            raise ValueError(f"model_{error}") from None
+        raise
 
 
 def pooled_regressions(design, draws):

@@ -22,6 +22,8 @@ from sktopic.lda._lda_state import LDAState
 RIDGE = 1e-9
 # Averages of CovariateStatistics that steps read.
 AVERAGES = "gradient", "curvature", "information", "own_coupling", "coupling", "total_coupling"
+# Root of a mean square of a covariate, below which the square is too inexact to be divided by.
+LEAST_SCALE = 1e-140
 # Largest part of the curvature of all topics together that their coupling may cancel.
 MOST_COUPLED = 0.98
 # Largest change of log alpha by one coefficient in an update.
@@ -214,7 +216,7 @@ class CovariatePrior(DocPrior):
         blocks += effects.own_coupling + more
         spread = solved(blocks, coupling)
         scale = np.sqrt(np.diagonal(total))
-        scale = 1.0 / np.where(scale > 0.0, scale, 1.0)
+        scale = 1.0 / np.where(scale > LEAST_SCALE, scale, 1.0)
         root = np.linalg.cholesky(scale[:, None] * total * scale + RIDGE * np.eye(len(scale)))
         root = scale[:, None] * np.linalg.inv(root).T  # root @ root.T is the inverse of S
         values, vectors = np.linalg.eigh(root.T @ np.einsum("kpq,kpr->qr", coupling, spread) @ root)

@@ -34,7 +34,7 @@ class DMRLDA(MinibatchLDAEstimator):
     covariates, so are all results. Choose this model if you have numbers about each document and ask how
     topics depend on them, or if short documents need a better prior.
 
-    Read more on the guide page "Latent Dirichlet allocation".
+    Read more on the guide page "Does a topic depend on author, year or section?".
 
     Parameters
     ----------
@@ -157,7 +157,8 @@ class DMRLDA(MinibatchLDAEstimator):
         from sklearn.preprocessing import OneHotEncoder, SplineTransformer
 
         encode = make_column_transformer(
-            (OneHotEncoder(drop="first", sparse_output=False), ["source"]), (SplineTransformer(), ["year"])
+            (OneHotEncoder(drop="first", sparse_output=False), ["source"]),
+            (SplineTransformer(include_bias=False), ["year"]),
         )
         model.fit(X, covariates=encode.fit_transform(table))
 
