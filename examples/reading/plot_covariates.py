@@ -51,6 +51,7 @@ D = pd.DataFrame(np.repeat(groups, 120, axis=0), columns=planted.columns)
 lda = OnlineEMLDA(n_components=5, max_iter=20, random_state=0).fit(X)
 effects = estimate_effect(lda, X, D)
 ax = plot_effects(effects, "opinion")
+ax.set_title("Effect of the section on each topic", loc="left")
 plt.show()
 
 # %%
