@@ -108,7 +108,8 @@ def test_large_counts_and_weights_do_not_raise_the_number_of_topics_at_the_start
     most = np.ceil(0.7 * np.sqrt(10 * 1200))
     assert enough_topics(MatrixDocuments(X)) == np.ceil(0.7 * np.sqrt(9 * 1200)) < most
     halves = csr_array((np.full(2400, 5e8), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape)
-    for documents in (MatrixDocuments(X).weighted(weights), MatrixDocuments(X * 1e6), MatrixDocuments(halves)):
+    weighted = MatrixDocuments(X).weighted(weights)
+    for documents in (weighted, MatrixDocuments(X * 1e6), MatrixDocuments(halves)):
         assert enough_topics(documents) == most
     assert enough_topics(MatrixDocuments(csr_array(np.full((600, 600), 9.0)))) == 1000
     assert enough_topics(MatrixDocuments(csr_array((3, 4)))) == 1
