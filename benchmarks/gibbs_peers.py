@@ -283,11 +283,21 @@ READ_TOPICS = 50  # at which coherence and diversity are measured
 # By the number of topics: processor seconds of the longest run, and the number of seeds.
 BUDGETS = {READ_TOPICS: 4, 100: 10, 1000: 10, 10_000: 16}
 N_SEEDS = {READ_TOPICS: 3, 100: 3, 1000: 3, 10_000: 1}
-SHARES = 1 / 64, 1 / 16, 1 / 4, 1
+SHARES = 1 / 16, 1 / 4, 1
 LEAST_RISE, LEARNED_RISE = 0.002, 0.02  # of the score, of the last run and since the first
 APART = "WarpLDA", "MALLET"
 MODEL_HEAD = ["seconds of training", "score, nats per word"]
-BEST_HEAD = ["corpus", "topics", "engine", "release", "seeds", "still rises", "passes", *MODEL_HEAD]
+BEST_HEAD = [
+    "corpus",
+    "topics",
+    "engine",
+    "release",
+    "seeds",
+    "budget, s",
+    "still rises",
+    "passes",
+    *MODEL_HEAD,
+]
 BEST_HEAD += ["score of ours by then", "seconds of ours", "times as fast"]
 HEADS = {
     "cells": ["model", *MODEL_HEAD, "similarity to the planted topics"],
@@ -429,9 +439,10 @@ def best_rows(study, found):
         for name, points in of.items():
             passes, seconds, score = max(points, key=lambda point: point[2])
             rows = seeds_of(study, corpus, n_components, name) if name in ENGINES else []
-            about = (
-                (rows[0]["release"], len(rows), "no" if rows[0]["levelled"] else "yes") if rows else ("",) * 3
-            )
+            about = ("",) * 4
+            if rows:
+                rises = "no" if rows[0]["levelled"] else "yes"
+                about = rows[0]["release"], len(rows), BUDGETS[n_components], rises
             own = of.get(OURS, ())
             by_then = max((its for _, t, its in own if t <= seconds), default=np.nan)
             until = min((t for _, t, its in own if its >= score), default=np.nan)
