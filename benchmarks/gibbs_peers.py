@@ -278,7 +278,7 @@ ENGINES = {
     "lda": Engine("lda", of_lda, "n_topics", "n_iter", {"alpha": 0.1, "eta": 0.01}, 1000),
 }
 OURS = "OnlineEMLDA"  # with which others are compared
-CORPORA = "kos", "20news"
+CORPORA = {"kos": 1000, "20news": 10_000}  # and the most topics: topica refuses more topics than words
 READ_TOPICS = 50  # at which coherence and diversity are measured
 # By the number of topics: processor seconds of the longest run, and the number of seeds.
 BUDGETS = {READ_TOPICS: 4, 100: 10, 1000: 10, 10_000: 16}
@@ -388,12 +388,14 @@ def runs_of(part):
     if part == "engines":
         grid = product(range(max(N_SEEDS.values())), CORPORA, BUDGETS, ENGINES)
         runs = [(part, *run, seed) for seed, *run in grid if seed < N_SEEDS[run[1]]]
-        return [run for run in runs if runs_at(run[2], ENGINES[run[3]])]
+        return [run for run in runs if runs_on(*run[1:4])]
     return [(part, name, seed) for seed, name in product(range(SEEDS[part]), MODELS.get(part, NUMBERS))]
 
 
-def runs_at(n_components, engine):
-    return n_components <= engine.most_topics if engine.topics else n_components == TEXT_TOPICS
+def runs_on(corpus, n_components, name):
+    engine = ENGINES[name]
+    most = min(CORPORA[corpus], engine.most_topics)
+    return n_components <= most if engine.topics else n_components == TEXT_TOPICS
 
 
 def write_tables(study):

@@ -77,7 +77,7 @@ def measured(script, monkeypatch, tmp_path):
         "document_completion": lambda topics, X_test, doc_topic_prior: topics[0, 0],
         "ENGINES": engines,
         "OURS": "ours",
-        "CORPORA": ["kos"],
+        "CORPORA": {"kos": 20},
         "READ_TOPICS": 5,
         "BUDGETS": {5: 640, 20: 6400},
         "N_SEEDS": {5: 2, 20: 1},
