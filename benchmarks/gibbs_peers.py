@@ -260,7 +260,7 @@ VB = {"learning_method": "online"}
 BATCHES = {"minibatch": 256, "power_t": 0.5, "lda_alpha": 0.1, "initial_t": 1}
 LEARNED = {"optimize_interval": 10}
 TOPICA, WARP = {"model": "LDA", **LEARNED}, {"model": "LDA", "sampler": "warp", **LEARNED}
-GROWING = {"model": "HDP", "alpha": 1.0, "gamma": 1.0}  # with its defaults, it keeps one topic on KOS
+GROWING = {"model": "HDP", "alpha": 1.0, "gamma": 1.0}  # with its defaults: one topic after 10 sweeps of KOS
 ITERS, ITERATIONS = partial(of_sweeps, "iters"), partial(of_sweeps, "iterations")
 ENGINES = {
     "OnlineEMLDA": Engine("sktopic", of_ours(OnlineEMLDA), "n_components", "max_iter", {}),
