@@ -8,15 +8,17 @@ cells   Planted accessible peaks: 1000 cells, 10 topics, counts set to one. The 
 text    KOS with 100 topics; every library with its defaults, CollapsedGibbsLDA with learned priors and the
         1000 sweeps of the others.
 number  Criteria for several numbers of topics of OnlineEMLDA, on the cells.
-engines Score against time of ENGINES, with their defaults, on six corpora. Each is trained from scratch with
-        few passes, then with twice as many, until the next run would take over MOST_SECONDS. Engines take
-        turns. Tables and picture have medians over the seeds, and at 50 topics NPMI and diversity of the
-        longest run. Figures of WarpLDA and MALLET are those of engines.toml, from another machine.
+engines Score against time of ENGINES, on CORPORA. Each is trained from scratch with one pass, then with as
+        many as take a part of the budget of processor seconds (BUDGETS, SHARES), equal for all. A run that no
+        longer raises the score is the last. Engines take turns. Later seeds have the passes of the first; an
+        engine whose first pass takes longer than the budget has one seed. Tables and picture have medians
+        over the seeds, and at 50 topics NPMI and diversity of the run with the best score. Settings are
+        defaults; samplers learn their priors if they can, after a quarter of the sweeps at most. Figures of
+        WarpLDA and MALLET are those of engines.toml, from another machine.
 
 Seconds are those of the processor, of the call that trains. All models are scored by the same document
 completion of held-out documents, with their topics and prior. Similarity is the mean cosine of matched topics
-and those that drew the cells. Needs lda, tomotopy, topica and pyrmallet; "engines" also gensim, vowpalwabbit,
-and bigartm10 with "protobuf<3.21".
+and those that drew the cells. benchmarks/README.md says how to install the packages of all engines.
 """
 
 import logging
@@ -33,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 from _corpora import N_TEST, load
 from _pictures import finish, panels, styles
-from _study import Study, new_parser, seconds_of
+from _study import Study, new_parser, seconds_of, shown
 from engines import FOUND
 
 from sktopic.datasets import make_lda_documents
@@ -112,12 +114,16 @@ def of_tomotopy(X, tokens, seed, settings):
     return in_order(topics, model.used_vocabs, X.shape[1]), model.alpha, seconds
 
 
+TOPICA_FIT = "iters", "num_samples", "sample_interval"  # the others are settings of the model
+
+
 def of_topica(X, tokens, seed, settings):
     """Its LDA, OnlineLDA or HDP; the prior of a topic of an HDP is in proportion to its tokens."""
     import topica
 
-    corpus, name, iters = topica.Corpus.from_documents(tokens), settings.pop("model"), settings.pop("iters")
-    seconds, model = seconds_of(getattr(topica, name)(seed=seed, **settings).fit, corpus, iters=iters)
+    corpus, name = topica.Corpus.from_documents(tokens), settings.pop("model")
+    of_fit = {key: settings.pop(key) for key in TOPICA_FIT if key in settings}
+    seconds, model = seconds_of(getattr(topica, name)(seed=seed, **settings).fit, corpus, **of_fit)
     shares = np.average(model.doc_topic, axis=0, weights=model.doc_lengths) if name == "HDP" else 1
     return in_order(model.topic_word, model.vocabulary, X.shape[1]), model.alpha * shares, seconds
 
@@ -177,11 +183,13 @@ def of_vowpal_wabbit(X, tokens, seed, settings):
         flags = dict.fromkeys(("quiet", "holdout_off", "kill_cache"), True)
         seconds, model = seconds_of(vowpalwabbit.Workspace, **settings, **flags)
         model.finish()
-        rows = [line.split() for line in topics.read_text().splitlines()]
-    n_topics = settings["lda"]
-    weights = {row[0]: row[1:] for row in rows if len(row) == n_topics + 1}
-    topics = np.array([weights[str(word)] for word in range(X.shape[1])], dtype=float).T
-    return topics, settings["lda_alpha"], seconds
+        weights, n_topics = np.full((X.shape[1], settings["lda"]), np.nan), settings["lda"]
+        with topics.open() as lines:
+            for word, *row in map(str.split, lines):
+                if len(row) == n_topics and int(word) < len(weights):
+                    weights[int(word)] = row
+    assert not np.isnan(weights).any()
+    return weights.T, settings["lda_alpha"], seconds
 
 
 def of_ours(estimator):
@@ -222,42 +230,75 @@ class Engine(NamedTuple):
 
     package : name on the package index
     train : one of the functions above
-    topics, passes : names of the settings for the numbers of topics (None if it is found) and of passes
-    first : passes of the shortest run
+    topics : name of the setting for the number of topics, or None if it is found
+    passes : name of the setting for the number of passes, or a function from this number to settings
+    settings : the others
+    most_topics : with more, a pass takes much longer than the budget
     """
 
     package: str
     train: Callable
     topics: str | None
-    passes: str
-    first: int
+    passes: str | Callable
     settings: dict
+    most_topics: int = 10_000
+
+    def given(self, n_components, passes):
+        """All settings."""
+        of_passes = self.passes(passes) if callable(self.passes) else {self.passes: passes}
+        return {**self.settings, **({self.topics: n_components} if self.topics else {}), **of_passes}
+
+
+def of_sweeps(name, passes):
+    """Settings of RustMallet and topica: up to five samples, which follow the other sweeps."""
+    n_samples, interval = min(max(passes // 5, 1), 5), max(passes // 25, 1)
+    drawn = {"num_samples": n_samples, "sample_interval": interval, "burn_in": passes // 4}
+    return {name: passes - n_samples * interval, **drawn}
 
 
 VB = {"learning_method": "online"}
-WARP = {"model": "LDA", "sampler": "warp"}
 BATCHES = {"minibatch": 256, "power_t": 0.5, "lda_alpha": 0.1, "initial_t": 1}
+LEARNED = {"optimize_interval": 10}
+TOPICA, WARP = {"model": "LDA", **LEARNED}, {"model": "LDA", "sampler": "warp", **LEARNED}
+GROWING = {"model": "HDP", "alpha": 1.0, "gamma": 1.0}  # with its defaults: one topic after 10 sweeps of KOS
+ITERS, ITERATIONS = partial(of_sweeps, "iters"), partial(of_sweeps, "iterations")
 ENGINES = {
-    "OnlineEMLDA": Engine("sktopic", of_ours(OnlineEMLDA), "n_components", "max_iter", 1, {}),
-    "CollapsedGibbsLDA": Engine("sktopic", of_ours(CollapsedGibbsLDA), "n_components", "max_iter", 25, AUTO),
-    "scikit-learn": Engine("scikit-learn", of_scikit_learn, "n_components", "max_iter", 1, VB),
-    "gensim": Engine("gensim", of_gensim, "num_topics", "passes", 1, {"alpha": "auto"}),
-    "tomotopy": Engine("tomotopy", of_tomotopy, "k", "sweeps", 25, {"optim_interval": 10}),
-    "topica, sparse": Engine("topica", of_topica, "num_topics", "iters", 25, {"model": "LDA"}),
-    "topica, warp": Engine("topica", of_topica, "num_topics", "iters", 25, WARP),
-    "topica, online": Engine("topica", of_topica, "num_topics", "iters", 1, {"model": "OnlineLDA"}),
-    "topica, HDP": Engine("topica", of_topica, None, "iters", 25, {"model": "HDP"}),
-    "RustMallet": Engine("pyrmallet", of_pyrmallet, "num_topics", "iterations", 25, {}),
-    "BigARTM": Engine("bigartm10", of_bigartm, "num_topics", "passes", 1, {}),
-    "Vowpal Wabbit": Engine("vowpalwabbit", of_vowpal_wabbit, "lda", "passes", 1, BATCHES),
-    "lda": Engine("lda", of_lda, "n_topics", "n_iter", 25, {"alpha": 0.1, "eta": 0.01}),
+    "OnlineEMLDA": Engine("sktopic", of_ours(OnlineEMLDA), "n_components", "max_iter", {}),
+    "CollapsedGibbsLDA": Engine("sktopic", of_ours(CollapsedGibbsLDA), "n_components", "max_iter", AUTO),
+    "scikit-learn": Engine("scikit-learn", of_scikit_learn, "n_components", "max_iter", VB, 1000),
+    "gensim": Engine("gensim", of_gensim, "num_topics", "passes", {"alpha": "auto"}, 1000),
+    "tomotopy": Engine("tomotopy", of_tomotopy, "k", "sweeps", {"optim_interval": 10}),
+    "topica, sparse": Engine("topica", of_topica, "num_topics", ITERS, TOPICA),
+    "topica, warp": Engine("topica", of_topica, "num_topics", ITERS, WARP),
+    "topica, online": Engine("topica", of_topica, "num_topics", "iters", {"model": "OnlineLDA"}, 100),
+    "topica, HDP": Engine("topica", of_topica, None, "iters", GROWING),
+    "RustMallet": Engine("pyrmallet", of_pyrmallet, "num_topics", ITERATIONS, LEARNED),
+    "BigARTM": Engine("bigartm10", of_bigartm, "num_topics", "passes", {}, 1000),
+    "Vowpal Wabbit": Engine("vowpalwabbit", of_vowpal_wabbit, "lda", "passes", BATCHES, 1000),
+    "lda": Engine("lda", of_lda, "n_topics", "n_iter", {"alpha": 0.1, "eta": 0.01}, 1000),
 }
-CORPORA = "kos", "nips1740", "reuters21578", "20news", "enron_inbox", "arxiv_0"
-ALL_TOPICS = 50, 100, 1000, 10_000
+OURS = "OnlineEMLDA"  # with which others are compared
+CORPORA = {"kos": 1000, "20news": 10_000}  # and the most topics: topica refuses more topics than words
 READ_TOPICS = 50  # at which coherence and diversity are measured
-MOST_SECONDS, N_SEEDS = 60, 3
+# By the number of topics: processor seconds of the longest run, and the number of seeds.
+BUDGETS = {READ_TOPICS: 4, 100: 10, 1000: 10, 10_000: 16}
+N_SEEDS = {READ_TOPICS: 3, 100: 3, 1000: 3, 10_000: 1}
+SHARES = 1 / 16, 1 / 4, 1
+LEAST_RISE, LEARNED_RISE = 0.002, 0.02  # of the score, of the last run and since the first
 APART = "WarpLDA", "MALLET"
 MODEL_HEAD = ["seconds of training", "score, nats per word"]
+BEST_HEAD = [
+    "corpus",
+    "topics",
+    "engine",
+    "release",
+    "seeds",
+    "budget, s",
+    "still rises",
+    "passes",
+    *MODEL_HEAD,
+]
+BEST_HEAD += ["score of ours by then", "seconds of ours", "times as fast"]
 HEADS = {
     "cells": ["model", *MODEL_HEAD, "similarity to the planted topics"],
     "text": ["model", *MODEL_HEAD],
@@ -290,29 +331,71 @@ def measure(part, name, seed):
     return row
 
 
-def curve(corpus, n_components, name, seed):
-    """The row of the runs of an engine: passes, seconds and scores of each."""
+def lengths(rows, budget):
+    """Passes of each run: one, then as many as take shares of the budget, at the speed of the run before."""
+    yield 1
+    for share in SHARES:
+        last = rows[-1]
+        passes = int(share * budget / last["seconds"] * last["passes"])
+        if passes >= 2 * last["passes"] and not levelled(rows):
+            yield passes
+
+
+def levelled(rows):
+    """Whether the last run did not raise the score, once it had risen: a sampler's first sweeps may not."""
+    *scores, last = (row["score"] for row in rows)
+    best = max(scores, default=-np.inf)
+    return bool(scores and best > scores[0] + LEARNED_RISE and last < best + LEAST_RISE)
+
+
+def curve(corpus, n_components, name, seed, passes=()):
+    """The row of the runs of an engine: passes, seconds and scores of each.
+
+    passes : those of the runs, or () to choose them
+    """
     X, X_test, _ = load(corpus)
-    engine, tokens, rows = ENGINES[name], tokens_of(X), []
-    settings = {**engine.settings, **({engine.topics: n_components} if engine.topics else {})}
-    passes, seconds = engine.first, 0.0
-    while 2 * seconds <= MOST_SECONDS:
-        given = {**settings, engine.passes: passes}
+    engine, tokens, rows, best = ENGINES[name], tokens_of(X), [], None
+    for n in passes or lengths(rows, BUDGETS[n_components]):
+        given = engine.given(n_components, n)
         topics, row = trained(engine.train, X, tokens, X_test[:N_TEST], seed, given)
-        rows.append({"passes": passes, **row})
-        passes, seconds = 2 * passes, row["seconds"]
-    found = {key: [row[key] for row in rows] for key in rows[0]} | {"release": version(engine.package)}
+        if not rows or row["score"] > max(each["score"] for each in rows):
+            best = topics
+        rows.append({"passes": n, **row})
+    found = {key: [row[key] for row in rows] for key in rows[0]}
+    found |= {"levelled": levelled(rows), "release": version(engine.package)}
     if n_components == READ_TOPICS:
-        found["npmi"], found["diversity"] = round(coherence(topics, X), 5), round(topic_diversity(topics), 5)
+        found["npmi"], found["diversity"] = round(coherence(best, X), 5), round(topic_diversity(best), 5)
     return found
+
+
+def passes_of_first(study, run):
+    """The last argument of `curve`: the passes of the first seed."""
+    if run[0] != "engines" or run[-1] == 0:
+        return ()
+    if (first := study.cache.get(*run[:-1], 0)) is None:
+        raise SystemExit(f"Measure seed 0 of {run} first.")
+    return (first["passes"],)
+
+
+def is_slow(study, run):
+    """Whether the first pass of an engine has taken longer than the budget, so that it has one seed."""
+    first = study.cache.get(*run[:-1], 0)
+    return run[0] == "engines" and first is not None and first["seconds"][0] > BUDGETS[run[2]]
 
 
 def runs_of(part):
     """An engine that finds the number of topics runs once, beside those with TEXT_TOPICS."""
     if part == "engines":
-        runs = ((part, *run, seed) for seed, *run in product(range(N_SEEDS), CORPORA, ALL_TOPICS, ENGINES))
-        return [run for run in runs if ENGINES[run[3]].topics or run[2] == TEXT_TOPICS]
+        grid = product(range(max(N_SEEDS.values())), CORPORA, BUDGETS, ENGINES)
+        runs = [(part, *run, seed) for seed, *run in grid if seed < N_SEEDS[run[1]]]
+        return [run for run in runs if runs_on(*run[1:4])]
     return [(part, name, seed) for seed, name in product(range(SEEDS[part]), MODELS.get(part, NUMBERS))]
+
+
+def runs_on(corpus, n_components, name):
+    engine = ENGINES[name]
+    most = min(CORPORA[corpus], engine.most_topics)
+    return n_components <= most if engine.topics else n_components == TEXT_TOPICS
 
 
 def write_tables(study):
@@ -335,13 +418,11 @@ def curves(study):
     Passes are "" for engines that were measured on another machine.
     """
     apart, found = tomllib.loads(FOUND.read_text()), {}
-    for corpus, n_components, name in product(CORPORA, ALL_TOPICS, ENGINES):
-        rows = study.cache.found(("engines", corpus, n_components, name, seed) for seed in range(N_SEEDS))
-        if rows:
-            passes = min((row["passes"] for row in rows), key=len)
-            both = ([row[key][: len(passes)] for row in rows] for key in ("seconds", "score"))
-            points = zip(passes, *(np.median(values, axis=0) for values in both), strict=True)
-            found.setdefault((corpus, n_components), {})[name] = [*points]
+    for corpus, n_components, name in product(CORPORA, BUDGETS, ENGINES):
+        if rows := seeds_of(study, corpus, n_components, name):
+            both = (np.median([row[key] for row in rows], axis=0) for key in ("seconds", "score"))
+            points = [*zip(rows[0]["passes"], *both, strict=True)]
+            found.setdefault((corpus, n_components), {})[name] = points
     for (corpus, n_components), of in found.items():
         for name, (score, seconds) in apart.get(corpus, {}).get(str(n_components), {}).items():
             if name in APART:
@@ -349,20 +430,43 @@ def curves(study):
     return found
 
 
+def seeds_of(study, corpus, n_components, name):
+    seeds = range(N_SEEDS[n_components])
+    return study.cache.found(("engines", corpus, n_components, name, seed) for seed in seeds)
+
+
+def best_rows(study, found):
+    """Of each engine, its best score; what OURS has reached by then, and when it has reached that score."""
+    for (corpus, n_components), of in found.items():
+        for name, points in of.items():
+            passes, seconds, score = max(points, key=lambda point: point[2])
+            rows = seeds_of(study, corpus, n_components, name) if name in ENGINES else []
+            about = ("",) * 4
+            if rows:
+                rises = "no" if rows[0]["levelled"] else "yes"
+                about = rows[0]["release"], len(rows), BUDGETS[n_components], rises
+            own = of.get(OURS, ())
+            by_then = max((its for _, t, its in own if t <= seconds), default=np.nan)
+            until = min((t for _, t, its in own if its >= score), default=np.nan)
+            beside = *shown([by_then]), *shown([until], ".2f"), *shown([seconds / until], ".1f")
+            yield corpus, n_components, name, *about, passes, f"{seconds:.2f}", f"{score:.4f}", *beside
+
+
 def write_engines(study):
+    found = curves(study)
     table = [
         [corpus, n_components, name, passes, f"{seconds:.2f}", f"{score:.4f}"]
-        for (corpus, n_components), of in curves(study).items()
+        for (corpus, n_components), of in found.items()
         for name, points in of.items()
         for passes, seconds, score in points
     ]
     study.write("engines", ["corpus", "topics", "engine", "passes", *MODEL_HEAD], table)
-    rows, table = study.cache.select(part="engines", n_components=READ_TOPICS), []
+    study.write("engines best", BEST_HEAD, [*best_rows(study, found)])
+    table = []
     for corpus, name in product(CORPORA, ENGINES):
-        of = [row for row in rows if (row["corpus"], row["model"]) == (corpus, name)]
-        if of:
-            means = [np.mean([row[key] for row in of]) for key in ("npmi", "diversity")]
-            table.append([corpus, name, len(of), *(f"{mean:.3f}" for mean in means)])
+        if rows := seeds_of(study, corpus, READ_TOPICS, name):
+            means = [np.mean([row[key] for row in rows]) for key in ("npmi", "diversity")]
+            table.append([corpus, name, len(rows), *(f"{mean:.3f}" for mean in means)])
     study.write("engines read", ["corpus", "engine", "seeds", "NPMI", "diversity"], table)
 
 
@@ -386,7 +490,10 @@ def draw(study):
 def main():
     study = Study("gibbs_peers", new_parser(__doc__, runs=True, jobs=1).parse_args())
     functions = {part: partial(measure, part) for part in HEADS} | {"engines": curve}
-    study.measure(functions, [run for part in functions for run in runs_of(part)])
+    runs = [run for part in functions for run in runs_of(part)]
+    study.measure(functions, [run for run in runs if run[-1] == 0])
+    later = [run for run in runs if run[-1] > 0 and not is_slow(study, run)]
+    study.measure(functions, later, partial(passes_of_first, study))
     write_tables(study)
     if study.cache.select(part="engines"):
         draw(study)

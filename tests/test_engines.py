@@ -1,5 +1,6 @@
 """Other libraries in benchmarks/gibbs_peers.py: each returns topics, a prior and seconds."""
 
+from argparse import Namespace
 from importlib import metadata
 from pathlib import Path
 
@@ -10,44 +11,124 @@ from sktopic.datasets import make_bars
 from sktopic.metrics import match_topics
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
-NAMES = [
-    "OnlineEMLDA",
-    "CollapsedGibbsLDA",
-    "scikit-learn",
-    "gensim",
-    "tomotopy",
-    "topica, sparse",
-    "topica, warp",
-    "topica, online",
-    "topica, HDP",
-    "RustMallet",
-    "BigARTM",
-    "Vowpal Wabbit",
-    "lda",
-]
+PASSES = {
+    "OnlineEMLDA": 16,
+    "CollapsedGibbsLDA": 400,
+    "scikit-learn": 16,
+    "gensim": 16,
+    "tomotopy": 400,
+    "topica, sparse": 400,
+    "topica, warp": 400,
+    "topica, online": 16,
+    "topica, HDP": 400,
+    "RustMallet": 400,
+    "BigARTM": 16,
+    "Vowpal Wabbit": 16,
+    "lda": 400,
+}
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are in the checkout only")
 
 
 def test_all_engines_are_tested(script):
-    assert list(script("gibbs_peers").ENGINES) == NAMES
+    assert script("gibbs_peers").ENGINES.keys() == PASSES.keys()
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # while BigARTM and tomotopy are imported
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PASSES)
 def test_an_engine_finds_bars(name, script):
-    """Ten bars, by twenty topics. The HDP gets concentrations under which topics are added."""
+    """Ten bars, by twenty topics."""
     peers, bars = script("gibbs_peers"), make_bars(500, doc_length=60, random_state=0)
     engine = peers.ENGINES[name]
     try:
         metadata.version(engine.package)
     except metadata.PackageNotFoundError:
         pytest.skip(f"{engine.package} is not installed")
-    settings = {**engine.settings, engine.passes: 16 * engine.first}
-    settings |= {engine.topics: 20} if engine.topics else {"alpha": 1.0, "gamma": 1.0}
+    settings = engine.given(20, PASSES[name])
     topics, prior, seconds = engine.train(bars.data, peers.tokens_of(bars.data), 0, settings)
     assert len(topics) == 20 or not engine.topics
     topics = topics / topics.sum(axis=1, keepdims=True)
     assert match_topics(bars.components, topics).similarity.mean() > 0.9
     assert np.all(np.broadcast_to(prior, len(topics)) > 0) and seconds > 0
+
+
+def untrained(X, tokens, seed, settings):
+    """Topics whose first word, their score here, is more probable after more passes, up to a number."""
+    settings["seen"].append((seed, settings["passes"]))
+    topics = np.ones((settings["k"], X.shape[1]))
+    topics[:, 0] += min(settings["passes"], settings["most"])
+    return topics, 0.1, settings["seconds"] * settings["passes"]
+
+
+@pytest.fixture
+def measured(script, monkeypatch, tmp_path):
+    """The module, and a study of ours and of an engine that takes twice as long and learns half as much."""
+    peers, X = script("gibbs_peers"), make_bars(20, random_state=0).data
+    engines = {
+        name: peers.Engine("sktopic", untrained, "k", "passes", {"seen": [], **settings}, most_topics)
+        for name, settings, most_topics in (
+            ("ours", {"seconds": 10.0, "most": 20}, 20),
+            ("other", {"seconds": 20.0, "most": 10}, 5),
+        )
+    }
+    replaced = {
+        "load": lambda corpus: (X, X, None),
+        "document_completion": lambda topics, X_test, doc_topic_prior: topics[0, 0],
+        "ENGINES": engines,
+        "OURS": "ours",
+        "CORPORA": {"kos": 20},
+        "READ_TOPICS": 5,
+        "BUDGETS": {5: 640, 20: 6400},
+        "N_SEEDS": {5: 2, 20: 1},
+    }
+    for name, value in replaced.items():
+        monkeypatch.setattr(peers, name, value)
+    study = peers.Study("gibbs_peers", Namespace(update=False, output=tmp_path))
+    for run in peers.runs_of("engines"):
+        if run[-1] == 0 or not peers.is_slow(study, run):
+            study.cache.add(run, peers.curve(*run[1:], *peers.passes_of_first(study, run)))
+    return peers, study
+
+
+def test_engines_get_equal_shares_of_a_budget_until_their_score_is_level(measured):
+    """Of 640 seconds all; of 6400 not the last, since the one before does not raise the score."""
+    peers, study = measured
+    ours, other = (engine.settings["seen"] for engine in peers.ENGINES.values())
+    assert other == [(seed, passes) for seed in (0, 1) for passes in (1, 2, 8, 32)]
+    by_seed = [[(seed, passes) for passes in (1, 4, 16, 64)] for seed in (0, 1)]
+    assert ours == [*by_seed[0], *((0, passes) for passes in (1, 40, 160)), *by_seed[1]]
+    assert [row["levelled"] for row in study.cache.rows.values()] == [False, False, True, False, False]
+
+
+def test_a_later_seed_needs_the_first_and_that_its_first_pass_is_within_the_budget(measured, monkeypatch):
+    peers, study = measured
+    with pytest.raises(SystemExit, match="Measure seed 0"):
+        peers.passes_of_first(study, ("engines", "kos", 20, "other", 1))
+    monkeypatch.setattr(peers, "BUDGETS", {5: 15})
+    runs = [("engines", "kos", 5, name, 1) for name in peers.ENGINES]
+    assert [peers.is_slow(study, run) for run in runs] == [False, True]
+
+
+def test_tables_compare_engines_with_ours_at_equal_time_and_at_equal_score(measured, script):
+    peers, study = measured
+    peers.write_tables(study)
+    tables = script("_results").read_tables(study.path(".csv"))
+    ours, other, more = tables["engines best"]
+    names = (
+        "topics",
+        "engine",
+        "still rises",
+        "passes",
+        "seconds of training",
+        "seconds of ours",
+        "times as fast",
+    )
+    assert [other[name] for name in names] == ["5", "other", "yes", "32", "640.00", "160.00", "4.0"]
+    assert other["score of ours by then"] == ours["score, nats per word"] > other["score, nats per word"]
+    assert [more[name] for name in names[:4]] == ["20", "ours", "no", "40"]
+    assert [(row["engine"], row["seeds"]) for row in tables["engines read"]] == [
+        ("ours", "2"),
+        ("other", "2"),
+    ]
+    assert len(tables["engines"]) == 11
