@@ -9,7 +9,7 @@ import pytest
 
 FOLDER = Path(__file__).parent.parent / "benchmarks" / "instructions"
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are in the checkout only")
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are missing")
 
 
 @pytest.fixture
