@@ -1,4 +1,4 @@
-"""How the kernels are compiled; everything else about the package, but its description, is in pyproject.toml.
+"""Compile the kernels, and complete the metadata of pyproject.toml with addresses and the description.
 
 The environment variable ``SKTOPIC_DEBUG_KERNELS`` chooses a build that finds faults in kernels:
 
@@ -11,9 +11,8 @@ The environment variable ``SKTOPIC_DEBUG_KERNELS`` chooses a build that finds fa
     ThreadSanitizer, which sees two threads at one place of memory that do not wait for each other; in the
     same way, by ``make races``.
 
-Kernels are also built otherwise then, so that what other processors and compilers run is tested here: with
-``1`` in C11 alone and with a char without sign, as on ARM, with ``sanitize`` for the common x86-64 only
-(``_kernels/numbers/_compiler.h``).
+These builds also test code of other processors and compilers: ``1`` uses C11 alone and unsigned chars, as on
+ARM, and ``sanitize`` uses no instructions beyond the baseline of x86-64 (``_kernels/numbers/_compiler.h``).
 """
 
 import os

@@ -29,7 +29,7 @@ def filled(text, repository, email):
 
 
 def faults(repository, email):
-    """Which addresses are missing or no addresses, and which texts have placeholders."""
+    """Yield missing or invalid addresses, and texts that have placeholders."""
     if not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", repository):
         yield (
             f'repository = "{repository}" in pyproject.toml must be the address of the repository, '

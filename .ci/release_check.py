@@ -1,7 +1,7 @@
 """Refuse to release what is not ready: ``make release-check``, before the tag is set and in the release.
 
-Checked are the addresses of the repository and of the maintainers, changes that are not committed, the date
-of the version in CHANGELOG.md and CITATION.cff, and the tag: it must be new, or that of this commit.
+It checks the addresses of the repository and of the maintainers, changes that are not committed, the date
+of the version in CHANGELOG.md and CITATION.cff, and the tag: it must be new, or point to this commit.
 tests/test_release.py checks at any time what has to agree between files.
 """
 
@@ -33,7 +33,7 @@ def version():
 
 
 def dated():
-    """The date of the version in CHANGELOG.md, None while it says that it is unreleased."""
+    """Return the date of the version in CHANGELOG.md, or None while it is unreleased."""
     found = re.search(rf"^## \[{re.escape(version())}\] - (\d{{4}}-\d\d-\d\d)$", read("CHANGELOG.md"), re.M)
     return found and found[1]
 
@@ -43,16 +43,16 @@ def faults():
     for line in git("status", "--porcelain"):
         yield f"not committed: {line}"
     if not re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version()):
-        yield f"{version()} is no version to release"
+        yield f"the version {version()} must look like 1.2.3 or 1.2.3rc1"
     if dated() is None:
         yield f"CHANGELOG.md has no date for {version()}"
     elif f'\ndate-released: "{dated()}"\n' not in read("CITATION.cff"):
-        yield f"CITATION.cff has another date than CHANGELOG.md, {dated()}"
+        yield f"CITATION.cff must have the date of CHANGELOG.md, {dated()}"
     tag = f"v{version()}"
     if git("tag", "--list", tag) and tag not in git("tag", "--points-at", "HEAD"):
-        yield f"the tag {tag} is that of another commit"
+        yield f"the tag {tag} points to another commit"
     if os.environ.get("GITHUB_REF_TYPE") == "tag" and os.environ["GITHUB_REF_NAME"] != tag:
-        yield f"the release is of the tag {os.environ['GITHUB_REF_NAME']}, the version {version()}"
+        yield f"the tag is {os.environ['GITHUB_REF_NAME']}, but the version is {version()}"
 
 
 if __name__ == "__main__":

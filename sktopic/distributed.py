@@ -125,6 +125,17 @@ def local_update(
     ValueError
         If a parameter is out of range, X has more than ``n_updates * batch_size`` documents, or X is not a
         valid count matrix.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.distributed import local_update, start_model
+    >>> from sktopic.lda import OnlineEMLDA
+    >>> X = make_bars(50, random_state=0).data
+    >>> model = start_model(OnlineEMLDA(n_components=10, random_state=0), X.shape[1], total_samples=50)
+    >>> update = local_update(model, X, lane=0)
+    >>> update.nbytes > 0
+    True
     """
     if dtype not in ("float64", "float32"):
         raise ValueError(f"dtype={dtype!r} is invalid: must be 'float64' or 'float32'.")
@@ -174,6 +185,16 @@ def merge_updates(model: Model, updates: list[LaneUpdate], *, is_first_visit: bo
     ValueError
         If a lane is missing or repeated, an update is damaged, or updates belong to another model or to
         different rounds. The message names the lane.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.distributed import local_update, merge_updates, start_model
+    >>> from sktopic.lda import OnlineEMLDA
+    >>> X = make_bars(50, random_state=0).data
+    >>> model = start_model(OnlineEMLDA(n_components=10, random_state=0), X.shape[1], total_samples=50)
+    >>> merge_updates(model, [local_update(model, X, lane=0)]).n_samples_seen_
+    50
     """
     start, updates = _lanes.start_of(model), list(updates)
     identity = start.identity

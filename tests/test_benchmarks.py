@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parent.parent / "benchmarks"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
 RUNS = sorted(FOLDER.glob("runs/*.jsonl"))
 
-pytestmark = pytest.mark.skipif(not SCRIPTS, reason="the benchmarks are in the checkout only")
+pytestmark = pytest.mark.skipif(not SCRIPTS, reason="the benchmarks are missing")
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_a_claim_reads_what_a_run_had_by_some_time_or_number_of_documents(script
     assert number({"x": [3.0]}, {"value": "x", "seconds": 9.0}) is None
 
 
-@pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
+@pytest.mark.skipif(not RUNS, reason="the runs are missing")
 def test_every_run_is_kept_once_with_a_version_that_there_was(study, script):
     version_of = script("_versions").version_of
     for path in RUNS:
@@ -201,7 +201,7 @@ PREDICTED = {"scale_plan": {"main", "border", "simulation"}}  # from those of th
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
+@pytest.mark.skipif(not RUNS, reason="the runs are missing")
 @pytest.mark.filterwarnings("ignore:Precision loss")  # of intervals of equal values
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.data] * (name in NEED_CORPORA)) for name in STUDIES]

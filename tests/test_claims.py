@@ -17,7 +17,7 @@ SAYS = ("more", "less", "level", "no more", "no less")
 KEYS = {"text", "paper", "table", "measured", "says", "above", "below", "some", "opposite", "unit", "timed"}
 KEYS |= {"each", "all", "runs", "one", "less", "over", "what"}
 
-pytestmark = pytest.mark.skipif(not FILES, reason="the benchmarks are in the checkout only")
+pytestmark = pytest.mark.skipif(not FILES, reason="the benchmarks are missing")
 
 
 @pytest.fixture

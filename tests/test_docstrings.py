@@ -147,6 +147,14 @@ def public_functions():
     return list(dict.fromkeys(ours))
 
 
+def test_functions_and_estimators_have_an_example():
+    """Results and warnings have none: the functions that return them do."""
+    modules = [importlib.import_module(f"sktopic.{name}") for name in PUBLIC_MODULES]
+    public = [sktopic.load, *(getattr(module, name) for module in modules for name in module.__all__)]
+    found = [each for each in public if inspect.isfunction(each) or hasattr(each, "get_params")]
+    assert len(found) > 70 and not [each.__qualname__ for each in found if ">>>" not in each.__doc__]
+
+
 def public_docstrings():
     documented = [sktopic.load, *CLASSES.values(), *public_functions()]
     return {found.__qualname__: inspect.getdoc(found) or "" for found in documented}

@@ -27,7 +27,7 @@ PASSES = {
     "lda": 400,
 }
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are in the checkout only")
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are missing")
 
 
 def test_all_engines_are_tested(script):

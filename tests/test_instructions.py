@@ -9,7 +9,7 @@ import pytest
 
 FOLDER = Path(__file__).parent.parent / "benchmarks" / "instructions"
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are in the checkout only")
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are missing")
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_every_case_has_a_stored_count(instructions):
 
 @pytest.fixture
 def counted(instructions, monkeypatch, tmp_path):
-    """Returns what main() does with given counts in place of measured ones, and with given arguments."""
+    """Return a function that runs main() with given arguments and counts; nothing is measured."""
 
     def run(counts, *arguments, here="gcc\n"):
         monkeypatch.setattr(instructions, "COUNTS", tmp_path / "counts.json")
@@ -73,7 +73,7 @@ def test_a_change_or_another_environment_fails_until_it_is_stored(counted, instr
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="Valgrind is not installed")
 def test_instructions_are_those_of_the_region_alone_and_the_same_each_time(instructions, tmp_path):
-    """Of empty loops that grow by 20,000 rounds, and a million rounds before them."""
+    """The loops before the region, of a million rounds, are not counted."""
     program = tmp_path / "loops.py"
     program.write_text(
         "import ctypes, sys\n"

@@ -15,7 +15,7 @@ import sktopic
 from .pages import ROOT, module_at
 
 if not (ROOT / ".github").is_dir():
-    pytest.skip("what a release needs is in the checkout only", allow_module_level=True)
+    pytest.skip("the repository is missing", allow_module_level=True)
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = SETTINGS["project"]
 RECIPE = (ROOT / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
@@ -153,22 +153,16 @@ def test_no_job_runs_without_limits():
     assert found and len(found) == len({name for name, _ in found})
 
 
-def in_checkout(pattern, suffixes, folder=""):
-    paths = (path for path in ROOT.glob(pattern) if path.suffix in suffixes)
-    return [folder + path.relative_to(ROOT).as_posix() for path in paths]
-
-
 def test_what_lacks_or_has_something_is_refused():
-    """A wheel, and a source distribution; the first of their files and each of some others makes a fault."""
-    wheel = [name.replace(".pyx", ".so") for name in in_checkout("sktopic/_kernels/**/*", {".pyx"})]
+    """A wheel, and a source distribution; one file less and each of some others makes a fault."""
+    source = [f"sktopic-0/{name}" for name in (*check_dist.in_checkout(), "setup.py")]
+    wheel = [name.partition("/")[2].replace(".pyx", ".so") for name in source if name.endswith(".pyx")]
     wheel += ["sktopic/__init__.py", "sktopic-0.dist-info/METADATA", "sktopic/_kernels/_cyutility.so"]
     of_wheel = "tests/test_topics.py", "sktopic/_kernels/threads/_team.h", "sktopic/_kernels/_old.so"
-    source = in_checkout("sktopic/**/*", check_dist.SOURCES, "sktopic-0/")
-    source += in_checkout("tests/**/*", {".py"}, "sktopic-0/")
-    of_source = "sktopic-0/doc/guide/lda.rst", "sktopic-0/sktopic/_kernels/threads/_team.c"
+    of_source = "doc/_build/index.html", "sktopic/_kernels/threads/_team.c", "demo/topics.svg"
     for faults, whole, others in (
         (check_dist.faults_of_wheel, wheel, of_wheel),
-        (check_dist.faults_of_source, source, of_source),
+        (check_dist.faults_of_source, source, [f"sktopic-0/{name}" for name in of_source]),
     ):
         assert not [*faults(whole)]
         for names in (whole[1:], *([*whole, more] for more in others)):

@@ -1,7 +1,7 @@
-"""The ten cases whose instructions are counted: those inside `with counted():`.
+"""Ten cases. The instructions inside `with counted():` are counted.
 
-Each makes its data and models first. It also makes the counted call once on a few documents, because the
-first call imports modules.
+Each case first makes its data and models. It also makes the counted call once with a few documents, because
+the first call imports modules.
 """
 
 import ctypes

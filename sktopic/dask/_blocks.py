@@ -295,6 +295,21 @@ def read_parquet(
     -------
     X : dask array of shape (n_documents, n_features)
         One block per row group.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import pyarrow as pa
+    >>> from pyarrow import parquet
+    >>> from sktopic.dask import read_parquet
+    >>> table = pa.table({"indices": [[0, 2], [1]], "counts": [[1, 3], [2]]})
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "documents.parquet")
+    ...     parquet.write_table(table, path)
+    ...     read_parquet(path, n_features=3).compute().toarray()
+    array([[1., 0., 3.],
+           [0., 2., 0.]])
     """
     check_n_features(n_features)
     da, parquet = import_dask_array(), import_pyarrow("parquet")

@@ -95,6 +95,21 @@ def iter_parquet(
     See Also
     --------
     save_corpus : Write blocks to a corpus on disk.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import pyarrow as pa
+    >>> from pyarrow import parquet
+    >>> from sktopic.datasets import iter_parquet
+    >>> table = pa.table({"indices": [[0, 2], [1]], "counts": [[1, 3], [2]]})
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "documents.parquet")
+    ...     parquet.write_table(table, path)
+    ...     [X.toarray() for X in iter_parquet(path, n_features=3)]
+    [array([[1, 0, 3],
+           [0, 2, 0]])]
     """
     check_scalar(block_size, "block_size", Integral, min_val=1)
     check_n_features(n_features)

@@ -64,7 +64,9 @@ INLINED double matched_sum_all(double A, double g, double c, double s, double H,
     double hit = g * (A * A * s + 2.0 * A * c * H) * v * w;
     double between = k * k * g * (Q + (1.0 - g) * (2.0 * H - s - Q));
     double num = miss * A + hit;
-    return sum_or(num > 1e-14 ? num : 0.0, miss + hit * v + between, A);
+    double sum = sum_or(num, miss + hit * v + between, A);
+    /* Not a choice between num and 0 before: GCC 14 makes a jump of that, and vectorizes no jumps. */
+    return num > 1e-14 ? sum : A;
 }
 
 /* The topics' Dirichlets, of means scale * row: topic t is hit by the word with probability p_t. first: the
