@@ -93,8 +93,8 @@ def estimate_effect(
     TypeError
         If the model has no ``sample_proportions``, or is given covariates that its prior does not have.
     ValueError
-        If the covariates have missing or infinite values, no variation, linear dependence, or a different
-        number of rows than X.
+        If the covariates have missing, infinite, extreme or complex values, repeated names, no variation,
+        linear dependence, or a different number of rows than X.
     ImportError
         If pandas is not installed.
 

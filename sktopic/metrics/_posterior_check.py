@@ -199,7 +199,7 @@ def posterior_predictive_check(
     Raises
     ------
     ValueError
-        If groups do not match X, or if no document has words.
+        If groups do not match X or have missing values, or if no document has words.
 
     See Also
     --------
