@@ -14,7 +14,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sktopic._documents._feature_names import check_same_names, listed
-from sktopic._estimators._topic_model import AT_LEAST_ONE, TopicModel
+from sktopic._estimators._constraints import AT_LEAST_ONE
+from sktopic._estimators._topic_model import TopicModel
 from sktopic._estimators._vocabulary import NAMES, add_words, checked_feature_names
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._interrupt import uninterrupted

@@ -410,6 +410,7 @@ WRONG_TOPICS = [
     (np.where(np.eye(3, 12), -0.1, 0.1), "Negative values in data passed to components"),
     (np.full((3, 12), np.nan), "components contains NaN"),
     (np.ones((3, 12)) * [[1], [0], [1]], "components has only zeros in row 1"),
+    (np.ones((3, 12)) * [[1], [1.7e308], [1]], "components has numbers in row 1 whose sum is infinite"),
     (np.ones((3, 7)), "X has 12 features, but the topics have 7 words"),
     (np.ones(12), "Expected 2D array"),
 ]
@@ -443,7 +444,7 @@ BAD_OPTIONS = [
     (left_to_right, "hidden_fraction", [0.0, 1.0, -0.1, NAN, "0.2"]),
     (left_to_right, "burn_in", [-1, 1.5]),
     (left_to_right, "return_standard_error", ["yes"]),
-    (posterior_predictive_check, "n_replications", [0, 1.5]),
+    (posterior_predictive_check, "n_replications", [0, 1.5, 2**70]),
     (posterior_predictive_check, "n_words", [0, 1.5]),
     (posterior_predictive_check, "burn_in", [-1, 1.5]),
     (posterior_predictive_check, "random_state", [-1, "seed", 1.5]),

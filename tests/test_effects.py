@@ -2,10 +2,12 @@
 
 import math
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.feature_extraction.text import CountVectorizer
@@ -139,11 +141,39 @@ def test_covariates_that_determine_nothing_are_refused(lda):
         (np.eye(60)[:, 1:], ValueError, "60 documents for 60 coefficients; more documents are needed"),
         ("year", TypeError, "must have one row for each document"),
         (pd.date_range("2020", periods=60), ValueError, "covariates has dates in covariate; must be numbers"),
+        (sp.csr_array(LENGTHS[:, None]), TypeError, "(?s)covariates=.* must have one row for each"),
+        (iter(LENGTHS), TypeError, "(?s)covariates=.* must have one row for each"),
+        (LENGTHS[:, None, None], TypeError, "(?s)covariates=.* must have one row for each"),
+        ([[[1]]] * 60, TypeError, "covariates has values in covariate that are no numbers or categories"),
+        (LENGTHS + 1j, ValueError, "covariates has complex numbers in covariate; real numbers are allowed"),
+        ([np.nan, *"ab" * 29, "a"], ValueError, "missing values in covariate"),
+        (LENGTHS * 1e-101, ValueError, "covariates has numbers of size .*e-101 in covariate; rescale them"),
+        (LENGTHS * 1e101, ValueError, "covariates has numbers of size .*e.101 in covariate; rescale them"),
+        (pd.DataFrame(np.eye(60, 2), columns=["a", "a"]), ValueError, "distinct names. Repeated: 'a'"),
+        (pd.DataFrame({"(intercept)": LENGTHS}), ValueError, r"distinct names. Repeated: '\(intercept\)'"),
     ):
         assert_raises(error, message, estimate_effect, lda, X, covariates)
+    assert_raises(ValueError, "n_samples", estimate_effect, lda, X, IS_LATE, n_samples=2**70)
     model = OnlineOPELDA(2, max_iter=1, random_state=0).fit(X[:5])  # which has no posterior of proportions
     message = "OnlineOPELDA; a fitted topic model with sample_proportions"
     assert_raises(TypeError, message, estimate_effect, model, X, IS_LATE)
+
+
+@pytest.mark.parametrize("rows", [list, tuple, partial(np.array, dtype=object)])
+def test_numbers_beside_strings_are_numbers(lda, rows):
+    places = ["north" if late else "south" for late in IS_LATE]
+    frame = estimate_effect(lda, X, pd.DataFrame({0: LENGTHS, 1: places}))
+    given = estimate_effect(lda, X, rows(list(zip(LENGTHS, places))))
+    assert given.covariate.unique().tolist() == ["(intercept)", "0", "1=south"]
+    pd.testing.assert_frame_equal(given, frame)
+
+
+def test_covariates_of_extreme_size_have_effects_of_the_inverse_size(lda):
+    effects = estimate_effect(lda, X, LENGTHS)[4:]
+    for factor in (2.0**-330, 2.0**330):
+        scaled = estimate_effect(lda, X, LENGTHS * factor)[4:]
+        for name in ("effect", "standard_error", "low", "high"):
+            assert_allclose(scaled[name] * factor, effects[name], rtol=1e-9)
 
 
 @pytest.mark.slow
@@ -166,6 +196,10 @@ def test_plot_sorts_topics_by_their_effect(lda, plt):
     labels = [label.get_text() for label in narrow.get_yticklabels()]
     assert all(re.fullmatch(r"Topic \d: .+…", label) and len(label) <= 14 for label in labels)
     assert len(narrow.get_xticks()) <= 4  # with one beyond each end
-    for arguments, message in [((), "must be one of"), (("year",), "covariate='year' is invalid")]:
+    for arguments, message in [
+        ((), "must be one of"),
+        (("year",), "covariate='year' is invalid"),
+        ((["late"],), r"covariate=\['late'\] is invalid"),
+    ]:
         assert_raises(ValueError, message, plot_effects, table, *arguments)
     assert_raises(TypeError, "without columns topic", plot_effects, X)

@@ -12,6 +12,7 @@ from sktopic._estimators._fitted_state import declared_arrays, optional_names
 from sktopic.datasets import make_bars
 from sktopic.hdp import OnlineEMHDP
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
+from sktopic.moment_matching import MomentMatchingLDA
 
 from .conftest import all_attributes, assert_raises, fingerprint, set_attribute
 from .registry import defaults, new
@@ -128,6 +129,14 @@ def test_sizes_that_depend_on_the_number_of_topics_fit_it():
     model = new(CollapsedGibbsLDA(3)).fit(X)
     set_attribute(model, "_state.gains", np.ones(3))
     check_refused(model, "gains has 3 numbers", "")
+    model = new(MomentMatchingLDA(3, doc_topic_prior="auto")).fit(X)
+    for n in (0, 1, 4, 6):
+        damaged = copy.deepcopy(model)
+        set_attribute(damaged, "_state.moments.averages", np.ones(n))
+        check_refused(damaged, f"moments of the prior have {n} averages and 6 sums", n)
+        set_attribute(damaged, "_state.moments.group", np.ones(n + 1))
+        if n in (1, 6):
+            check_refused(damaged, f"moments of the prior have {n} averages and {n + 1} sums", n)
 
 
 def test_values_that_are_not_finite_raise(model):

@@ -65,6 +65,15 @@ def test_topics_of_streams_move_more_and_more_rarely_unless_documents_are_forgot
     assert_history_tells_where_topics_are_from(stream)
 
 
+@pytest.mark.parametrize("fractions", [{"counts": 0.01}, {"weight": 0.01}])
+def test_fractions_of_tokens_and_documents_do_not_enlarge_the_window(monkeypatch, fractions):
+    monkeypatch.setattr(_split_merge_topics, "MOST_TOKENS", 3000)
+    sizes = watched(monkeypatch, Window, "with_batch", lambda window, *_: window.n_tokens)
+    X, weight = bars().data * fractions.get("counts", 1.0), np.full(900, fractions.get("weight", 1.0))
+    make_model(batch_size=50, max_iter=1).fit(X, sample_weight=weight)
+    assert 1000 < max(sizes) <= 3000 + 50 * 60
+
+
 def test_the_range_of_the_number_of_topics_begins_anew_with_moves(monkeypatch):
     numbers = watched(monkeypatch, SplitMergeTopics, "absorb", lambda after, *_: len(after.in_use))
     model = make_model(max_iter=2, batch_size=50).fit(bars().data[:300])

@@ -212,6 +212,7 @@ def test_parameters_are_checked():
     model = fitted(FIRST)
     for call in (model.word_topics, model.iter_word_topics, model.sample_proportions):
         assert_raises(ValueError, "must be an int in the range", call, X, 0, case=call)
+    assert_raises(ValueError, "n_samples", model.sample_proportions, X, 2**70)
     with pytest.raises(ValueError, match="features"):
         model.iter_word_topics(X[:, :5])  # at once, not with the first block
     blocks = model.iter_word_topics(HELD_OUT, block_size=5)

@@ -228,6 +228,8 @@ def test_a_topic_without_tokens_and_impossible_words():
         ("X has no document with words", [[0, 0, 0]], None),
         (r"groups has shape \(1,\); X has 2 documents", [[3, 0, 0], [5, 0, 0]], ["a"]),
         ("groups is invalid: must be an array of numbers", [[3, 0, 0], [5, 0, 0]], ["a", None]),
+        ("groups has a missing value for document 1", [[3, 0, 0], [5, 0, 0]], [1.0, np.nan]),
+        ("groups has a missing value", [[3, 0, 0], [5, 0, 0]], np.array(["", "2020"], "M8[D]")),
     ]:
         given = {"doc_topic_prior": 1.0, "groups": groups}
         assert_raises(ValueError, message, posterior_predictive_check, topics, X, **given)

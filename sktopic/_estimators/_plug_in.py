@@ -149,10 +149,15 @@ def plug_in_topics(model_or_components):
         )
     components = check_array(components, dtype=np.float64, input_name="components")
     check_non_negative(components, "components")
-    sums = components.sum(axis=1)
+    with np.errstate(over="ignore"):
+        sums = components.sum(axis=1)
     if np.any(sums == 0):
         raise ValueError(
             f"components has only zeros in row {int(np.argmin(sums))}; a topic needs at least one word."
+        )
+    if not np.isfinite(sums).all():
+        raise ValueError(
+            f"components has numbers in row {int(np.argmax(sums))} whose sum is infinite; rescale the row."
         )
     return TopicProbabilities.from_components(components / sums[:, None])
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, metadata
 from itertools import chain, repeat
-from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -35,7 +34,7 @@ from sktopic._estimators._concurrency import (
     trained_here,
     updating,
 )
-from sktopic._estimators._constraints import check_numbers
+from sktopic._estimators._constraints import AT_LEAST_ONE, SOME_SWEEPS, check_numbers
 from sktopic._estimators._fitted_inference import Inference
 from sktopic._estimators._fitted_state import check_arrays, check_parts
 from sktopic._estimators._model_files import write_model
@@ -51,7 +50,7 @@ from sktopic._estimators._vocabulary import (
 from sktopic._inference._completion import mean_log_predictive
 from sktopic._inference._protocol import InferenceStep
 from sktopic._runtime._attributes import set_attributes, twin
-from sktopic._runtime._compat import Interval, outside_container, validate_params
+from sktopic._runtime._compat import outside_container, validate_params
 from sktopic._runtime._interrupt import complete_or_undone
 from sktopic._runtime._parallel import Workers
 from sktopic._runtime._progress import NOT_SHOWN, Progress
@@ -62,7 +61,6 @@ from sktopic._typing import DocumentsLike, FloatArray, FloatingArray
 MANY_DOCUMENTS = 10_000
 # Documents per block of iter_word_topics.
 BLOCK_SIZE = 1024
-AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
 def _has_posterior(model):
@@ -213,7 +211,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _check_undisturbed(self):
         """Raise an error if parameters or sizes of fitted arrays were changed during the call."""
         check_parameters(self)
-        check_arrays(self)
+        self._checked()
 
     def _read(self):
         """Return a checked snapshot of the fitted model, which training in another thread does not change."""
@@ -492,7 +490,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return inference.blocks_of_word_topics(documents, n_topics, block_size)
 
     @available_if(_has_posterior)
-    @validate_params({"n_samples": [AT_LEAST_ONE]})
+    @validate_params({"n_samples": [SOME_SWEEPS]})
     def sample_proportions(self, X: DocumentsLike, n_samples: int) -> FloatingArray:
         """Draw topic proportions of documents from their posterior, given the fitted topics and prior.
 

@@ -12,8 +12,8 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from sktopic._estimators._constraints import AT_LEAST_ONE
 from sktopic._estimators._lanes import begin, check_lanes, start_of
-from sktopic._estimators._topic_model import AT_LEAST_ONE
 from sktopic._estimators._vocabulary import NAMES, check_names_of, names_of, take_names
 from sktopic._runtime._compat import HasMethods, Interval, StrOptions
 from sktopic._runtime._progress import Progress

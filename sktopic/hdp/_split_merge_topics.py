@@ -101,9 +101,12 @@ class SplitMergeTopics(HybridTopics):
             work += MOVE_WORK * (state.window.n_tokens + len(counts.expected.topic))
         return work
 
-    def _enters_window(self, state, update):
+    def _enters_window(self, state, counts, update):
         """Whether documents enter the window: the last ones before moves, if not of the first batch."""
         mean_length = state.words.scale * state.words.totals.sum()
+        # Fractions of tokens, and documents of small weight, take as much memory as others.
+        n_tokens = state.window.n_tokens + len(counts.expected.topic)
+        mean_length = max(mean_length, n_tokens / (state.window.total_weight + counts.n_documents))
         n_documents = min(update.pass_size or update.total_samples, MOST_TOKENS / max(mean_length, 1.0))
         is_late = state.n_samples_seen >= _next_moves(state, update) - n_documents
         return is_late and state.n_topic_updates > 0
@@ -123,7 +126,7 @@ class SplitMergeTopics(HybridTopics):
     def learned(self, state, counts, update, workers):
         """Learn as HybridTopics does; move topics when a window is complete."""
         drawn, window = counts.expected, state.window
-        if self._enters_window(state, update):
+        if self._enters_window(state, counts, update):
             window = window.with_batch(drawn.batch, drawn.topic)
         moves = window.n_documents > 0 and _are_moves_due(state, counts, update)
         state = changed(super().learned(state, counts, update, workers), window=window)

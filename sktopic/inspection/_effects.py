@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from inspect import signature
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
@@ -11,6 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
+from sktopic._documents._covariates import LARGEST_COVARIATE
+from sktopic._documents._feature_names import check_distinct
+from sktopic._estimators._constraints import MOST_SWEEPS
 from sktopic._estimators._plug_in import after_pipeline, topic_labels
 from sktopic._runtime._axes import CHARACTER_WIDTH, half_width, one_axes, width_of
 from sktopic._runtime._compat import Interval, validate_params
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ("topic", "name", "words", "covariate", "effect", "standard_error", "low", "high")
 SMALLEST_UNEXPLAINED = 1e-9
+# Squares of effects of smaller covariates might overflow.
+SMALLEST_SIZE = 1e-100
 # Inches: the width of a plot without labels, and the height of one topic.
 WIDTH, ROW_HEIGHT = 3.5, 0.22
 # Inches of a number below the axis, and characters of a label in narrow axes.
@@ -39,7 +43,7 @@ TICK_WIDTH, SHORTEST_LABEL = 0.6, 8
 
 @validate_params(
     {
-        "n_samples": [Interval(Integral, 2, None, closed="left")],
+        "n_samples": [Interval(Integral, 2, MOST_SWEEPS, closed="both")],
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
     }
 )
@@ -89,8 +93,8 @@ def estimate_effect(
     TypeError
         If the model has no ``sample_proportions``, or is given covariates that its prior does not have.
     ValueError
-        If the covariates have missing or infinite values, no variation, linear dependence, or a different
-        number of rows than X.
+        If the covariates have missing, infinite, extreme or complex values, repeated names, no variation,
+        linear dependence, or a different number of rows than X.
     ImportError
         If pandas is not installed.
 
@@ -202,22 +206,27 @@ def pooled_regressions(design, draws):
 
 def _design(pandas, covariates):
     """Return the design matrix, ndarray of shape (n_documents, n_coefficients), and its column names."""
-    if isinstance(covariates, str | Mapping) or not np.iterable(covariates):
-        raise TypeError(
-            f"covariates={covariates!r:.80} is invalid: must have one row for each document. For several "
-            "covariates, give a DataFrame."
-        )
+    # An array would turn numbers beside strings into strings.
+    if not isinstance(covariates, pandas.DataFrame | pandas.Series | pandas.Categorical | list | tuple):
+        values = np.asarray(covariates)
+        if values.ndim not in (1, 2):
+            raise TypeError(
+                f"covariates={covariates!r:.80} is invalid: must have one row for each document. For several "
+                "covariates, give a DataFrame."
+            )
+        covariates = values
     if not isinstance(covariates, pandas.DataFrame):
-        if not isinstance(covariates, pandas.Series | pandas.Categorical):
-            covariates = np.asarray(covariates)
-        covariates = pandas.DataFrame(covariates)
+        covariates = pandas.DataFrame(list(covariates) if isinstance(covariates, tuple) else covariates)
         if list(covariates.columns) == [0]:
             covariates.columns = ["covariate"]
+    covariates = covariates.infer_objects()
     missing = [str(name) for name, column in covariates.items() if column.isna().any()]
     if missing:
         raise ValueError(f"covariates has missing values in {', '.join(missing)}; leave these documents out.")
     columns, names = [np.ones(len(covariates))], ["(intercept)"]
     for name, column in covariates.items():
+        if pandas.api.types.is_complex_dtype(column):
+            raise ValueError(f"covariates has complex numbers in {name}; real numbers are allowed.")
         if pandas.api.types.is_numeric_dtype(column):
             columns.append(column.to_numpy(dtype=np.float64))
             names.append(str(name))
@@ -226,10 +235,14 @@ def _design(pandas, covariates):
             raise ValueError(
                 f"covariates has dates in {name}; must be numbers, such as years, or categories."
             )
-        categories = column.astype("category").cat.remove_unused_categories()
+        try:
+            categories = column.astype("category").cat.remove_unused_categories()
+        except TypeError:  # lists
+            raise TypeError(f"covariates has values in {name} that are no numbers or categories.") from None
         for code, category in enumerate(categories.cat.categories[1:], start=1):
             columns.append((categories.cat.codes == code).to_numpy(dtype=np.float64))
             names.append(str(category) if covariates.shape[1] == 1 else f"{name}={category}")
+    check_distinct(names, "the list of covariates and categories")
     return np.column_stack(columns), names
 
 
@@ -239,6 +252,13 @@ def _check_design(design, names):
     if infinite:
         raise ValueError(
             f"covariates has infinite values in {', '.join(infinite)}; finite numbers are allowed."
+        )
+    size = np.abs(design).max(axis=0, initial=0.0)
+    extreme = np.flatnonzero((size > LARGEST_COVARIATE) | (size > 0.0) & (size < SMALLEST_SIZE))
+    if len(extreme):
+        raise ValueError(
+            f"covariates has numbers of size {size[extreme[0]]:g} in {names[extreme[0]]}; rescale them to at "
+            f"least {SMALLEST_SIZE:g} and at most {LARGEST_COVARIATE:g}."
         )
     n_documents, n_coefficients = design.shape
     if n_coefficients == 1:
@@ -318,7 +338,7 @@ def plot_effects(
     known = [name for name in effects["covariate"].unique() if name != "(intercept)"]
     if covariate is None and len(known) == 1:
         covariate = known[0]
-    if covariate not in set(effects["covariate"]):
+    if not isinstance(covariate, str) or covariate not in set(effects["covariate"]):
         raise ValueError(f"covariate={covariate!r} is invalid: must be one of {known}.")
     rows = effects[effects["covariate"] == covariate]
     rows = rows[np.isin(rows["topic"], chosen_topics(topics, names_in_table(rows)))]

@@ -309,6 +309,8 @@ def periods_of(dates, freq, n_documents):
     if freq is None:
         return periods, codes
     try:
+        if pandas.tseries.frequencies.to_offset(freq).n < 1:
+            raise ValueError("the length of a period must be positive.")
         groups = pandas.Series(0, index=periods).groupby(pandas.Grouper(freq=freq))
     except (TypeError, ValueError) as error:
         raise ValueError(f"freq={freq!r}: {error}") from error

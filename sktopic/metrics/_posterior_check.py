@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
 from sktopic._documents._matrices import DocumentReader
-from sktopic._estimators._constraints import ANY_SWEEPS, AT_LEAST_ONE
+from sktopic._estimators._constraints import ANY_SWEEPS, AT_LEAST_ONE, SOME_SWEEPS
 from sktopic._estimators._plug_in import (
     after_pipeline,
     check_documents,
@@ -140,7 +140,7 @@ class PosteriorPredictiveCheck:
 @validate_params(
     {
         "groups": ["array-like", None],
-        "n_replications": [AT_LEAST_ONE],
+        "n_replications": [SOME_SWEEPS],
         "n_words": [AT_LEAST_ONE],
         "burn_in": [ANY_SWEEPS],
         "random_state": ["random_state"],
@@ -199,7 +199,7 @@ def posterior_predictive_check(
     Raises
     ------
     ValueError
-        If groups do not match X, or if no document has words.
+        If groups do not match X or have missing values, or if no document has words.
 
     See Also
     --------
@@ -311,9 +311,13 @@ def _numbered(groups, n_documents):
     if groups.shape != (n_documents,):
         raise ValueError(f"groups has shape {groups.shape}; X has {n_documents} documents.")
     try:
-        return np.unique(groups, return_inverse=True)[1]
+        missing = np.flatnonzero(groups != groups)  # NaN and NaT
+        numbers = np.unique(groups, return_inverse=True)[1]
     except TypeError:  # values that cannot be sorted
         raise ValueError(allowed) from None
+    if len(missing):
+        raise ValueError(f"groups has a missing value for document {missing[0]}; leave such documents out.")
+    return numbers
 
 
 def _check_topic(tokens, probabilities, top, n_replications, key):

@@ -144,6 +144,16 @@ class FilterState(State):
     n_documents: int = count(0)
     seed: int = count()
 
+    def check(self):
+        """Raise ValueError if parts do not fit together, as in a damaged file."""
+        averages, group = self.moments.averages, self.moments.group
+        is_learned, n_topics = len(averages) > 0, self.moments.n_topics
+        if len(group) != len(averages) + 1 or (is_learned and not 0 < n_topics <= self.topics.n_topics):
+            raise ValueError(
+                f"moments of the prior have {len(averages)} averages and {len(group)} sums, but there are "
+                f"{self.topics.n_topics} topics"
+            )
+
     @property
     def n_in_use(self):
         """Number of topics in use. They are the first topics."""

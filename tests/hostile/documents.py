@@ -1,4 +1,4 @@
-"""Documents of all sizes, values, dtypes and containers, and their weights, as what can be printed."""
+"""Documents of all sizes, values, dtypes and containers, their weights and covariates, as can be printed."""
 
 import os
 import tempfile
@@ -23,6 +23,7 @@ class Documents:
     container: str = "ndarray"
     seed: int = 0
     weights: str | None = None
+    covariates: str | None = None
 
     def make(self, columns):
         """The matrix in its container."""
@@ -35,6 +36,16 @@ class Documents:
     def sample_weight(self):
         """A weight for each document, or what is none."""
         return WEIGHTS[self.weights](np.random.default_rng(self.seed), self.rows)
+
+    def values_of(self, parameters):
+        """What these parameters of a method are given of weights and covariates, a dict by their names."""
+        given = {}
+        if self.weights and "sample_weight" in parameters:
+            given["sample_weight"] = self.sample_weight()
+        if self.covariates and "covariates" in parameters:
+            make = COVARIATES[self.covariates]
+            given["covariates"] = make(np.random.default_rng(self.seed).normal(size=(self.rows, 2)))
+        return given
 
 
 def _sparsely(rng, shape, values):
@@ -86,6 +97,32 @@ WEIGHTS = {
     "negative": lambda rng, n: -np.ones(n),
     "NaN": lambda rng, n: np.full(n, np.nan),
     "strings": lambda rng, n: np.full(n, "x"),
+}
+
+
+COVARIATES = {
+    None: None,
+    "numbers": lambda x: x,
+    "bool": lambda x: x > 0,
+    "all sizes": lambda x: x * 10.0 ** (50 * x).clip(-300, 99),
+    "large": lambda x: np.where(x > 0, 1e100, -1e100),
+    "tiny": lambda x: x * 5e-324,
+    "constant": np.ones_like,
+    "zeros": np.zeros_like,
+    "twice the same": lambda x: x[:, [0, 0]],
+    "data frame": lambda x: pd.DataFrame(x, columns=["age", "year"]),
+    "other columns": lambda x: pd.DataFrame(x, columns=["year", "age"]),
+    "sparse": lambda x: sp.coo_array(np.where(x > 0, x, 0.0)),
+    "Fortran": np.asfortranarray,
+    "list": lambda x: x.tolist(),
+    "one column": lambda x: x[:, :1],
+    "no column": lambda x: x[:, :0],
+    "a row more": lambda x: np.concatenate([x, x[:1]]),
+    "one-dimensional": np.ravel,
+    "NaN": lambda x: np.where(x > 0, np.nan, x),
+    "too large": lambda x: x * 1e101,
+    "complex": lambda x: x + 1j,
+    "strings": lambda x: x.astype(str),
 }
 
 
@@ -150,4 +187,5 @@ documents = st.builds(
     container=st.sampled_from(["csr_matrix"] * 4 + list(CONTAINERS)),
     seed=st.integers(0, 2**16),
     weights=st.sampled_from([None] * len(WEIGHTS) + list(WEIGHTS)),
+    covariates=st.sampled_from(["numbers"] * len(COVARIATES) + list(COVARIATES)),
 )

@@ -143,7 +143,7 @@ def test_parameters_and_fitted_arrays_cannot_be_set_by_iterators_and_callbacks()
             values = [value for value in values_of(key, constraints[key]) if not hasattr(value, "make")][:2]
             values = [value for value in (*SIZES.get(key, ()), *values) if value is not given]
             cases += product([name], PLACES, ("set_params", "hidden"), [key], values)
-        kind = new(name)._state_class
+        kind = type(fitted(name)._state)
         declared = sorted(declared_arrays(kind).keys() - optional_names(kind))
         arrays += product([name], PLACES, ["fitted"], declared, [None])
     sizes = [case for case in cases if case[3] in SIZES and case[2] == "hidden"]

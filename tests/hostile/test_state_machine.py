@@ -65,6 +65,9 @@ class Program:
             model = Call(model, name, argument).run()
 
 
+# Attributes that are no numbers, or may have NaN, and those that depend on parameters and covariates.
+NOT_FINITE = {"topic_names_", "validation_scores_", "move_history_", "covariate_names_in_"}
+NOT_ALWAYS_SET = {"n_components_range_", "intercept_", "covariate_effects_", "covariate_effects_stderr_"}
 # These may change the model's fitted state.
 TRAINING = {"fit", "fit_transform", "partial_fit", "name_topics", "add_features", "drop_topics"}
 TRAINING |= {"freeze_topics", "merge_topics", "set_feature_names"}
@@ -77,7 +80,7 @@ class Call:
     model: object
     name: str
     argument: object
-    weights: dict = field(default_factory=dict)
+    values: dict = field(default_factory=dict)  # of documents: sample_weight and covariates
 
     def run(self):
         """Returns the model to go on with."""
@@ -89,8 +92,8 @@ class Call:
             except (TypeError, ValueError, NotImplementedError):  # NumPy and SciPy have no such matrix
                 return model
             method = getattr(model, "fit" if self.name == "fit_transform" else self.name, None)
-            if self.argument.weights and method and "sample_weight" in signature(method).parameters:
-                self.weights = {"sample_weight": self.argument.sample_weight()}
+            if method is not None:
+                self.values = self.argument.values_of(signature(method).parameters)
             # A generator is used up; the unused bytes of a long double may be anything.
             if self.argument.container not in ONCE and self.argument.dtype != "longdouble":
                 X_before = fingerprint(X)
@@ -116,7 +119,7 @@ class Call:
         """A call that has a number or an array for its answer."""
         method = getattr(self.model, self.name, None)
         if method is not None:
-            answer = method(X, **self.weights)
+            answer = method(X, **self.values)
             # A word without smoothing that was never seen has probability 0.
             scored = self.name in ("score", "perplexity")
             if scored and self.n_tokens() == 0:
@@ -130,15 +133,15 @@ class Call:
     def n_tokens(self):
         """Those of documents that count."""
         counts = array_of(self.argument.make(self.model.n_features_in_)).astype(np.float64)
-        weights = self.weights.get("sample_weight", 1.0)
+        weights = self.values.get("sample_weight", 1.0)
         return (counts.sum(axis=1) * (np.asarray(weights) > 0)).sum()
 
     def fit(self, X):
-        assert self.model.fit(X, **self.weights) is self.model
+        assert self.model.fit(X, **self.values) is self.model
         return self.trained()
 
     def partial_fit(self, X):
-        assert self.model.partial_fit(X, **self.weights) is self.model
+        assert self.model.partial_fit(X, **self.values) is self.model
         return self.trained()
 
     def trained(self):
@@ -165,14 +168,23 @@ class Call:
 
     def fit_transform(self, X):
         twin = clone(self.model)
-        theta = self.model.fit_transform(X, **self.weights)
+        theta = self.model.fit_transform(X, **self.values)
         check_distributions(theta, (self.argument.rows, self.model.n_components_))
         if self.reproducible():
-            again = twin.set_params(n_jobs=3 if twin.n_jobs in (None, 1) else 1).fit(X, **self.weights)
+            again = twin.set_params(n_jobs=3 if twin.n_jobs in (None, 1) else 1).fit(X, **self.values)
             changed = differences(fitted_state(self.model), fitted_state(again))
             assert not changed, f"with another n_jobs: {changed}"
-            assert fingerprint(again.transform(X)) == fingerprint(theta), "transform after fit, other n_jobs"
+            again = again.transform(X, **self.covariates())
+            assert fingerprint(again) == fingerprint(theta), "transform after fit, other n_jobs"
         return self.trained()
+
+    def covariates(self, rows=slice(None)):
+        """Covariates of some documents, as an argument of what infers them."""
+        return {
+            name: (value.toarray() if sp.issparse(value) else np.asarray(value))[rows]
+            for name, value in self.values.items()
+            if name == "covariates"
+        }
 
     def reproducible(self):
         return self.model.random_state is not None and self.argument.container not in ONCE
@@ -180,13 +192,13 @@ class Call:
     def transform(self, X):
         """Also in another order, container and number of threads."""
         model = self.model
-        theta = model.transform(X)
+        theta = model.transform(X, **self.values)
         check_distributions(theta, (self.argument.rows, model.n_components_))
         if self.argument.container not in ONCE:
             counts = array_of(X).astype(theta.dtype)
             order = np.random.default_rng(0).permutation(len(counts))
             other = pickle.loads(pickle.dumps(model)).set_params(n_jobs=2)
-            again = other.transform(sp.csc_array(counts[order]))
+            again = other.transform(sp.csc_array(counts[order]), **self.covariates(order))
             assert fingerprint(again) == fingerprint(theta[order]), "in another order, by two threads"
         return model
 
@@ -194,18 +206,19 @@ class Call:
         """Of documents alone and together."""
         model = self.model
         n_components = getattr(model, "n_components_", 1)
-        topics, probabilities = model.word_topics(X, n_components)
+        topics, probabilities = model.word_topics(X, n_components, **self.values)
         of_words = topics[:, 0] >= 0  # not of zeros
         check_distributions(probabilities[of_words], (np.count_nonzero(of_words), n_components))
         if self.argument.container not in ONCE:
-            blocks = [block for _, _, block in model.iter_word_topics(X, n_components, block_size=1)]
+            found = model.iter_word_topics(X, n_components, block_size=1, **self.values)
+            blocks = [block for _, _, block in found]
             assert fingerprint(np.concatenate(blocks)) == fingerprint(probabilities), "in blocks"
         return model
 
     def sample_proportions(self, X):
         model = self.model
         if hasattr(model, "sample_proportions"):
-            theta = model.sample_proportions(X, 2)
+            theta = model.sample_proportions(X, 2, **self.values)
             n_rows = 2 * self.argument.rows
             check_distributions(theta.reshape(-1, model.n_components_), (n_rows, model.n_components_))
         return model
@@ -228,7 +241,8 @@ class Call:
 
     def attributes(self, _):
         for name in dir(type(self.model)):
-            if name[-1] == "_" != name[0] and name not in ("topic_names_", "validation_scores_"):
+            is_set = name not in NOT_ALWAYS_SET or hasattr(self.model, name)
+            if name[-1] == "_" != name[0] and name not in NOT_FINITE and is_set:
                 assert np.isfinite(getattr(self.model, name)).all(), name
         assert len(self.model.get_feature_names_out()) == self.model.n_components_
         assert repr(self.model) and self.model._repr_html_()
