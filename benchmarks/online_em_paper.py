@@ -116,7 +116,7 @@ VARIANTS = {
     "200 local passes, four passes (table 5, figure 12)": Variant(
         ("OLDA", "SVB"), (LONG,), topics=(8, 32), seeds=MANY_SEEDS
     ),
-    "the mean of sweeps": Variant(("G-OEM++",), ({"boost": "mean"},), corpora=tuple(CORPORA)),
+    "the mean of sweeps": Variant(("G-OEM++",), ({"boost": "mean"},), corpora=tuple(CORPORA), seeds=SEEDS),
     "the topic prior of G-OEM": Variant(
         ("VarGibbs",), ({"topic_word_prior": default_topic_word_prior(MOST)},)
     ),
