@@ -62,7 +62,14 @@ def late_rise(row):
     return scores[-1] - np.interp(seconds[-1] / 2, seconds, scores)
 
 
+def fit_by_logarithm(row):
+    """Share of the variance of the number of topics that a line in the logarithm of the tokens explains."""
+    tokens, topics = row["trace"]
+    return float(np.corrcoef(np.log(tokens), topics)[0, 1] ** 2)
+
+
 VALUES = {
+    "fit by the logarithm": lambda row: fit_by_logarithm(row) if "trace" in row else None,
     "late rise": late_rise,
     "rise of the bound in the last pass": lambda row: row["bound"][-1] - row["bound"][-2],
     "late moves": lambda row: sum(row["moves"][2:]) / max(sum(row["moves"]), 1) if "moves" in row else None,

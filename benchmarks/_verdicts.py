@@ -12,7 +12,8 @@ import numpy as np
 from scipy.stats import t
 
 CONFIRMED, REFUTED, NO_DIFFERENCE = "confirmed", "refuted", "no difference"
-NOT_GENERAL, UNDECIDED, MISSING = "not in general", "undecided", "not measured"
+NOT_GENERAL, UNDECIDED = "not in general", "undecided"
+MISSING, NOT_JUDGED = "not measured", "not judged"  # no runs yet; no runs could judge the claim
 LEAST_SEEDS = 3
 LEVEL = 0.025  # on each side of an interval of 95 percent
 # Differences up to these are no difference: half a topic, and ten percent of a time.
@@ -121,6 +122,8 @@ def verdicts_of(cases, limits, says=None, margin=0.0):
 def overall(verdicts, some=False):
     """Return the verdict of a claim from its cases; some: it has to hold in one case, not in all."""
     kinds = set(verdicts)
+    if not kinds:
+        return NOT_JUDGED
     decided = kinds - {UNDECIDED, MISSING}
     if kinds <= {MISSING}:
         return MISSING
@@ -135,7 +138,7 @@ def in_words(verdicts):
     """In how many cases a claim holds: "confirmed in 2 of 6, refuted in 4"."""
     counts = Counter(verdicts)
     order = (CONFIRMED, REFUTED, NO_DIFFERENCE, UNDECIDED, MISSING)
-    first, *others = [name for name in order if name in counts] or [MISSING]
+    first, *others = [name for name in order if name in counts] or [NOT_JUDGED]
     if not others:
         return first
     parts = [f"{first} in {counts[first]} of {len(verdicts)}"]

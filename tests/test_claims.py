@@ -184,7 +184,7 @@ def test_a_claim_says_in_how_many_cases_it_holds(rule):
         ([no, open_, missing], "refuted in 1 of 3, undecided in 1, not measured in 1", partly, open_),
         ([open_, missing], "undecided in 1 of 2, not measured in 1", open_, open_),
         ([missing, missing], "not measured", missing, missing),
-        ([], "not measured", missing, missing),
+        ([], "not judged", "not judged", "not judged"),
     ):
         assert rule.in_words(verdicts) == words
         assert (rule.overall(verdicts), rule.overall(verdicts, some=True)) == (general, some)
