@@ -27,7 +27,7 @@ PASSES = {
     "lda": 400,
 }
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are missing")
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the tests run without the repository")
 
 
 def test_all_engines_are_tested(script):

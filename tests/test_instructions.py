@@ -9,7 +9,7 @@ import pytest
 
 FOLDER = Path(__file__).parent.parent / "benchmarks" / "instructions"
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are missing")
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the tests run without the repository")
 
 
 @pytest.fixture

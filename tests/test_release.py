@@ -15,7 +15,7 @@ import sktopic
 from .pages import ROOT, module_at
 
 if not (ROOT / ".github").is_dir():
-    pytest.skip("the repository is missing", allow_module_level=True)
+    pytest.skip("the tests run without the repository", allow_module_level=True)
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = SETTINGS["project"]
 RECIPE = (ROOT / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
