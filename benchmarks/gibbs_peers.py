@@ -484,6 +484,7 @@ def draw(study):
             _, seconds, scores = zip(*points, strict=True)
             axes[titles[key]].semilogx(seconds, scores, label=name, **style[name])
         axes[titles[key]].set(xlabel="seconds", ylabel="nats per word")
+        axes[titles[key]].xaxis.set_minor_formatter("")  # labels between powers of ten would overlap
     finish(figure, study.path("_engines.svg"))
 
 
