@@ -417,11 +417,67 @@ BAD = [
         np.full((50, 2), np.nan),
         "must have finite numbers up to 1e[+]100 in absolute value, but has nan in row 0",
     ),
-    (np.full((50, 2), 1e101), "must have finite numbers"),
-    (np.full((50, 2), "a"), "must be a DataFrame or an array of numbers. Encode categories by OneHotEncoder"),
-    (pd.DataFrame({"a": [1.0] * 50, "b": ["x"] * 50}), "must be a DataFrame or an array of numbers"),
-    ([[1j, 1.0]] * 50, "must be a DataFrame or an array of numbers"),
+    (np.full((50, 2), 1e101), "must have finite numbers .* but has 1e[+]101 in row 0 of column 0[.]$"),
+    (np.full((50, 2), "a"), "must have .* but has 'a' in row 0 of column 0. Encode categories by OneHotE"),
+    (pd.DataFrame({"a": [1.0] * 50, "b": ["x"] * 50}), "must have .* but has 'x' in row 0 of column 'b'. E"),
+    (pd.DataFrame({"a": [1.0] * 50, "b": ["1"] * 50}), "must have .* but has '1' in row 0 of column 'b'. E"),
+    (pd.DataFrame({"a": pd.Categorical(["x"] * 50)}), "must have .* but has 'x' in row 0 of column 'a'. E"),
+    (pd.DataFrame({"a": pd.date_range("2020", periods=50)}), "must have .* has Timestamp.* of column 'a'"),
+    ([[1.0, 1j]] * 50, "must have .* but has 1j in row 0 of column 1[.]$"),
+    ([[1.0, 10**400]] * 50, "must have .* but has 1000.* in row 0 of column 1[.]$"),
+    ("year", "must be a DataFrame or an array of numbers"),
+    ([[1.0, 2.0]] * 49 + [[1.0]], "must be a DataFrame or an array of numbers"),
 ]
+
+
+def columns_with_a_missing_value():
+    """Columns whose value in row 3 is missing, each with its name and the value as messages show it."""
+    for missing, shown in ((None, "nan"), (np.nan, "nan"), (pd.NA, "<NA>")):
+        values = [1, 2, 3, missing, *range(46)]
+        yield f"object {missing}", pd.Series(values, dtype=object), shown
+        yield f"Int64 {missing}", pd.Series(values, dtype="Int64"), "<NA>"
+        yield f"Float64 {missing}", pd.Series(values, dtype="Float64"), "<NA>"
+    yield "boolean", pd.Series([True, False, True, None, *[False] * 46], dtype="boolean"), "<NA>"
+
+
+@pytest.mark.parametrize(
+    ("column", "shown"), [pytest.param(*case, id=name) for name, *case in columns_with_a_missing_value()]
+)
+def test_missing_covariates_are_refused_by_row_and_column(column, shown):
+    X, _ = documents(50)
+    table = pd.DataFrame({"a": np.ones(50), "b": column}, index=range(100, 150))
+    table["b"] = column.to_numpy(dtype=object) if column.dtype == object else column.array
+    allowed = r"must have finite numbers up to 1e\+100 in absolute value, but has"
+    advice = "Leave out documents with missing values, or fill them in"
+    for covariates, name in ((table, "'b'"), (table.to_numpy(), "1")):
+        message = f"covariates is invalid: {allowed} {shown} in row 3 of column {name}. {advice}"
+        with pytest.raises(ValueError, match=message):
+            DMRLDA(3, random_state=0).fit(X, covariates=covariates)
+    rows = np.arange(50) != 3
+    complete = DMRLDA(3, random_state=0).fit(X[rows], covariates=table[rows])
+    assert complete.covariate_effects_.shape == (3, 2)
+
+
+def test_repeated_names_of_covariates_are_refused():
+    X, D = documents(50)
+    table = pd.DataFrame(np.column_stack([D, D]), columns=["a", "b", "c", "b"])
+    with pytest.raises(
+        ValueError, match=r"covariates\.columns is invalid: must be distinct names\. Repeated: 'b'"
+    ):
+        DMRLDA(3, random_state=0).fit(X, covariates=table)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform"])
+def test_covariates_given_as_y_cause_a_warning(method):
+    X, D = documents(50)
+    for y in (D, D[:, :1], pd.DataFrame(D)):
+        with pytest.warns(UserWarning, match="y is a table of numbers, which is ignored, and covariates=No"):
+            getattr(DMRLDA(3, random_state=0), method)(X, y)
+    # Labels cause none: warnings are errors in tests.
+    labels = np.arange(50) % 3
+    for y in (labels, labels / 3, labels.astype(str), np.eye(3, dtype=int)[labels], [[0.5]] * 50, None):
+        getattr(DMRLDA(3, random_state=0), method)(X, y)
+    getattr(DMRLDA(3, random_state=0), method)(X, D, covariates=D)
 
 
 @pytest.mark.parametrize(("covariates", "message"), BAD, ids=range(len(BAD)))

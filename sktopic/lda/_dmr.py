@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from functools import partial
 from os import PathLike
@@ -173,6 +174,7 @@ class DMRLDA(MinibatchLDAEstimator):
     - A token costs a pass over all topics for any number of topics, since documents do not share sums over
       topics. With F covariates, a document costs ``4 * n_components * F ** 2`` operations more, and an update
       ``n_components * F ** 3``. The model has another ``32 * n_components * F ** 2`` bytes.
+    - ``fit`` and ``partial_fit`` ignore y. They warn if y is a table of floats and covariates are missing.
     - Not supported with covariates: merge_topics and distributed lanes.
 
     References
@@ -326,6 +328,7 @@ class DMRLDA(MinibatchLDAEstimator):
         KeyboardInterrupt
             If you interrupt the call. The model keeps the last complete update.
         """
+        _warn_of_table(y, covariates)
         return super().fit(described(X, covariates), y, sample_weight)
 
     def partial_fit(
@@ -364,6 +367,7 @@ class DMRLDA(MinibatchLDAEstimator):
             As in `fit`. Also if n_components or the columns of covariates have changed. After an error, the
             model keeps the last complete update.
         """
+        _warn_of_table(y, covariates)
         return super().partial_fit(described(X, covariates), y, sample_weight)
 
     def fit_transform(
@@ -610,6 +614,17 @@ class DMRLDA(MinibatchLDAEstimator):
         return step if effects is None else OwnPriors(step, effects)
 
     _documents_per_update = documents_per_update
+
+
+def _warn_of_table(y, covariates):
+    """Warn if covariates seem to be given as y. Labels are integers or have one dimension."""
+    if covariates is None and getattr(y, "ndim", 1) == 2 and np.asarray(y).dtype.kind == "f":
+        warnings.warn(
+            "y is a table of numbers, which is ignored, and covariates=None. If these are the covariates of "
+            "documents, use covariates=y.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 DMRLDA.transform = outside_container(DMRLDA.transform)  # type: ignore[method-assign]

@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_non_negative
 
 from sktopic._documents._feature_names import check_distinct
 from sktopic._estimators._plug_in import column_names, plug_in_topics, shown_words
-from sktopic._runtime._arrays import largest
-from sktopic._runtime._compat import Interval, is_pandas_na, validate_params
+from sktopic._runtime._arrays import is_missing, largest
+from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._optional import import_pandas
 from sktopic._runtime._texts import plain_texts
 from sktopic._typing import FloatArray, IntArray, RandomState
@@ -414,7 +414,7 @@ def _numbers_of_answers(tasks, answers):
         )
     right, answered = np.zeros((2, len(tasks)), dtype=np.int64)
     for i, (task, given) in enumerate(zip(tasks, answers[:, None] if answers.ndim == 1 else answers)):
-        chosen = [each for each in given if not _is_missing(each)]
+        chosen = [each for each in given if not is_missing(each)]
         for each in chosen:
             is_number = isinstance(each, Real) and not isinstance(each, bool)
             if not is_number or each not in range(len(task.options)):
@@ -424,10 +424,6 @@ def _numbers_of_answers(tasks, answers):
                 )
         right[i], answered[i] = chosen.count(task.intruder), len(chosen)
     return right, answered
-
-
-def _is_missing(answer):
-    return answer is None or is_pandas_na(answer) or (isinstance(answer, Real) and math.isnan(answer))
 
 
 def _effective_number(right, answered, level):
