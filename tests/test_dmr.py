@@ -22,6 +22,7 @@ from sktopic._documents._matrices import DocumentReader
 from sktopic._inference._gibbs import GibbsInference, GibbsStep
 from sktopic._inference._variational import VariationalStep
 from sktopic._runtime._parallel import Workers
+from sktopic._state._fields import changed
 from sktopic._topics._covariate_statistics import CovariateStatistics
 from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic.datasets import open_corpus, save_corpus
@@ -510,6 +511,23 @@ def test_covariates_are_those_of_training():
             call(X, covariates=D)
     assert model.fit(X, covariates=D[:, :1]).covariate_effects_.shape == (3, 1)
     assert not hasattr(model.fit(X), "covariate_effects_")
+
+
+@pytest.mark.parametrize("params", [{}, {"batch_size": 80}], ids=["learned", "before effects are learned"])
+def test_standard_errors_are_those_of_the_last_update(params, tmp_path):
+    X, D = documents(80)
+    scales = {"covariate_prior_scale": 2, "intercept_prior_scale": 0.5}
+    model = DMRLDA(4, random_state=0, **{"batch_size": 20, "max_iter": 1, **params, **scales})
+    errors = model.fit(X, covariates=D).covariate_effects_stderr_
+    model.save(tmp_path / "model")
+    model.set_params(covariate_prior_scale=1e-3, intercept_prior_scale=1e-3)
+    for each in (model, sktopic.load(tmp_path / "model")):
+        assert_array_equal(each.covariate_effects_stderr_, errors)
+    if params:
+        assert_array_equal(errors, 2.0)
+    assert model.partial_fit(X, covariates=D).covariate_effects_stderr_.max() <= 1e-3 * (1 + 1e-6)
+    with pytest.raises(ValueError, match="has a scale that is not positive"):
+        changed(model._state.effects, scale=0.0).check()
 
 
 def test_edits_of_topics_keep_the_effects_of_those_left():

@@ -46,6 +46,8 @@ class CovariateEffects(State):
         first of them.
     names : str or None
         Names of the covariates as a JSON list.
+    scale, intercept_scale : float
+        Standard deviation of the prior of coefficients at the last update.
     """
 
     coefficients: np.ndarray = array(np.float64, "topics", "coefficients")
@@ -58,9 +60,11 @@ class CovariateEffects(State):
     largest: np.ndarray = array(np.float64, "coefficients")
     inverse_size: float = number(0.0)
     names: str | None = name()
+    scale: float = number()
+    intercept_scale: float = number()
 
     @classmethod
-    def start(cls, prior, covariates):
+    def start(cls, prior, covariates, scale, intercept_scale):
         """Return those with which the covariates have no effect on the prior (n_topics,)."""
         n_topics, n = len(prior), 1 + covariates.values.shape[1]
         coefficients = np.zeros((n_topics, n))
@@ -75,6 +79,8 @@ class CovariateEffects(State):
             total_coupling=np.zeros((n, n)),
             largest=np.zeros(n),
             names=None if covariates.names is None else json.dumps(list(covariates.names)),
+            scale=scale,
+            intercept_scale=intercept_scale,
         )
 
     def check(self):
@@ -82,10 +88,17 @@ class CovariateEffects(State):
         names = [""] * self.n_covariates if self.names is None else json.loads(self.names)
         if type(names) is not list or list(map(type, names)) != [str] * self.n_covariates:
             raise ValueError("the names of the covariates are not a list of one string for each")
+        if not min(self.scale, self.intercept_scale) > 0.0:
+            raise ValueError("the prior of the effects of covariates has a scale that is not positive")
 
     @property
     def n_covariates(self):
         return self.coefficients.shape[1] - 1
+
+    @property
+    def precision(self):
+        """Precisions of the Gaussian prior of the coefficients of a topic, (n_coefficients,)."""
+        return np.append(self.intercept_scale, np.full(self.n_covariates, self.scale)) ** -2.0
 
     @property
     def covariate_names(self):
@@ -164,15 +177,12 @@ class CovariatePrior(DocPrior):
             return state.doc_topic_prior
         return state.effects.prior_of(batch.covariates)
 
-    def precision(self, n):
-        """Return the precisions of the Gaussian prior of n coefficients."""
-        return np.append(self.intercept_scale, np.full(n - 1, self.scale)) ** -2.0
-
     def learned(self, state, prior, statistics, rho, n_documents):
         """Make a Newton step toward the maximum of the posterior of the coefficients."""
         if isinstance(statistics, PriorStatistics):
             return super().learned(state, prior, statistics, rho, n_documents)
-        effects, n, t = state.effects, statistics.n_documents, PRIOR_INERTIA + state.n_prior_updates + 1
+        effects = changed(state.effects, scale=self.scale, intercept_scale=self.intercept_scale)
+        n, t = statistics.n_documents, PRIOR_INERTIA + state.n_prior_updates + 1
         rho = min(rho, self.most_over_t / t)
         batch = {name: getattr(statistics, name) / n for name in AVERAGES}
         if effects.inverse_size == 0.0:  # the start weighs as much as PRIOR_INERTIA batches
@@ -191,7 +201,7 @@ class CovariatePrior(DocPrior):
     def _step(self, effects, gradient, n_documents, damping):
         """Return the step along a natural gradient, given the mean gradient of the log likelihood."""
         coefficients, size = effects.coefficients, effects.size(n_documents)
-        precision = self.precision(coefficients.shape[1]) / size
+        precision = effects.precision / size
         mean = np.zeros(coefficients.shape[1])
         mean[0] = np.log(default_prior(self.n_components))
         slope = (gradient + precision * (mean - coefficients))[..., None]
@@ -226,10 +236,10 @@ class CovariatePrior(DocPrior):
     def standard_errors(self, effects, n_documents):
         """Return the standard errors of the coefficients, (n_topics, n_coefficients), at most the prior's."""
         n, size = effects.coefficients.shape[1], effects.size(n_documents)
-        of_prior = np.broadcast_to(self.precision(n) ** -0.5, effects.coefficients.shape)
+        of_prior = np.broadcast_to(effects.precision**-0.5, effects.coefficients.shape)
         if size == 0.0:
             return of_prior
-        blocks, spread, middle = self._inverse(effects, np.diag(self.precision(n) / size))
+        blocks, spread, middle = self._inverse(effects, np.diag(effects.precision / size))
         covariance = solved(blocks, np.broadcast_to(np.eye(n), blocks.shape))
         covariance = covariance + spread @ middle @ spread.swapaxes(1, 2)
         return np.minimum(np.sqrt(np.diagonal(covariance, axis1=1, axis2=2) / size), of_prior)

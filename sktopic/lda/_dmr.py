@@ -120,7 +120,7 @@ class DMRLDA(MinibatchLDAEstimator):
         Change of the logarithm of the Dirichlet parameter of each topic per unit of each covariate, lambda in
         the literature.
     covariate_effects_stderr_ : ndarray of shape (n_components_, n_covariates)
-        Standard errors of `covariate_effects_`, given the topics.
+        Standard errors of `covariate_effects_`, given the topics and the prior of the last update.
     covariate_names_in_ : ndarray of shape (n_covariates,)
         Names of the covariates, defined only if they were the columns of a DataFrame.
     topic_word_prior_ : float
@@ -279,7 +279,7 @@ class DMRLDA(MinibatchLDAEstimator):
     def covariate_effects_stderr_(self) -> FloatArray:
         """Standard errors of `covariate_effects_`, ndarray of shape (n_components_, n_covariates)."""
         model = self._read()
-        effects, prior = model._state.effects, model._present_method().doc_prior
+        effects, prior = model._state.effects, CovariatePrior(self.doc_topic_prior)
         if effects is None:
             raise AttributeError(
                 f"this {type(self).__name__} has no covariate_effects_stderr_: training did not set it."
@@ -586,7 +586,9 @@ class DMRLDA(MinibatchLDAEstimator):
     def _begin_anew(self, X, select=None, *, streamed=False):
         documents = super()._begin_anew(X, select, streamed=streamed)
         if isinstance(X, DescribedDocuments):
-            effects = CovariateEffects.start(self._state.doc_topic_prior, X)
+            prior = self._method().doc_prior
+            alpha, scales = self._state.doc_topic_prior, (prior.scale, prior.intercept_scale)
+            effects = CovariateEffects.start(alpha, X, *scales)
             self._state = changed(self._state, effects=effects)
         return documents
 
@@ -603,8 +605,8 @@ class DMRLDA(MinibatchLDAEstimator):
             self.doc_topic_prior,
             "shares",
             n_components=self.n_components,
-            scale=self.covariate_prior_scale,
-            intercept_scale=self.intercept_prior_scale,
+            scale=float(self.covariate_prior_scale),
+            intercept_scale=float(self.intercept_prior_scale),
             most_over_t=MOST_OVER_T if self.learning_decay is None else np.inf,
         )
         return self._composed(**em_parts(self), doc_prior=prior, state_class=DMRState)
