@@ -256,6 +256,7 @@ def test_any_covariates_give_finite_numbers(columns, scale):
         assert np.isfinite(each).all()
     assert np.all(model.covariate_effects_stderr_ <= scale * (1 + 1e-6))
     assert_allclose(model.transform(X, covariates=-columns).sum(axis=1), 1.0)
+    assert np.isfinite(model.drop_topics([1]).covariate_effects_stderr_).all()
 
 
 def test_no_floating_point_error_is_hidden():
@@ -528,6 +529,21 @@ def test_standard_errors_are_those_of_the_last_update(params, tmp_path):
     assert model.partial_fit(X, covariates=D).covariate_effects_stderr_.max() <= 1e-3 * (1 + 1e-6)
     with pytest.raises(ValueError, match="has a scale that is not positive"):
         changed(model._state.effects, scale=0.0).check()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-12, 1e60])
+def test_standard_errors_do_not_depend_on_topics_that_were_dropped(scale):
+    """The coefficients of other topics are integrated out, and the effects of topics left do not change."""
+    X, D = documents(300, length=30.0)
+    D *= [scale, 1.0]
+    model = DMRLDA(6, random_state=0, batch_size=20, covariate_prior_scale=max(3.0, 1.0 / scale))
+    model.fit(X, covariates=D)
+    errors, effects = model.covariate_effects_stderr_, model.covariate_effects_
+    for dropped, left in (([1, 4], [0, 2, 3, 5]), ([0], [2, 3, 5])):
+        model.drop_topics(dropped)
+        assert_array_equal(model.covariate_effects_, effects[left])
+        assert_allclose(model.covariate_effects_stderr_, errors[left], rtol=1e-5)
+    assert np.isfinite(model.partial_fit(X, covariates=D).covariate_effects_stderr_).all()
 
 
 def test_edits_of_topics_keep_the_effects_of_those_left():

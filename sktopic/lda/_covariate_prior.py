@@ -257,7 +257,22 @@ class CovariatePrior(DocPrior):
                 "a model with covariates does not support merge_topics: the sum of two priors is not the "
                 "exponential of a linear function of covariates. Use drop_topics."
             )
-        return {**fields, "effects": state.effects.of_topics(edit.stays)}
+        return {**fields, "effects": self._left(state.effects, edit.stays, state.total_samples)}
+
+    def _left(self, effects, stays, n_documents):
+        """Return the effects on the topics that stay, with the joint posterior that they had.
+
+        Integrating out the coefficients of the other topics reduces the total coupling S by the sum of their
+        U_k' V_k (Schur complement), so that M stays.
+        """
+        left, size = effects.of_topics(stays), effects.size(n_documents)
+        if size == 0.0:
+            return left
+        _, spread, middle = self._inverse(effects, np.diag(effects.precision / size))
+        scale = np.sqrt(np.diagonal(middle))
+        total = np.linalg.inv(middle / scale / scale[:, None]) / scale / scale[:, None]
+        total += np.einsum("kpq,kpr->qr", left.coupling, spread[stays])
+        return changed(left, total_coupling=total)
 
 
 def solved(matrices, right):
