@@ -11,6 +11,7 @@ from sktopic._topics._covariate_statistics import design
 from sktopic._topics._prior import (
     LARGEST_LEARNED,
     PRIOR_INERTIA,
+    SMALLEST,
     SMALLEST_LEARNED,
     DocPrior,
     PriorStatistics,
@@ -21,7 +22,7 @@ from sktopic.lda._lda_state import LDAState
 # Added to the diagonal of matrices with diagonal 1, which rounding may leave singular.
 RIDGE = 1e-9
 # Averages of CovariateStatistics that steps read.
-AVERAGES = "gradient", "curvature", "information", "own_coupling", "coupling", "total_coupling"
+AVERAGES = "information", "coupling", "total_coupling", "squares"
 # Root of a mean square of a covariate, below which the square is too inexact to be divided by.
 LEAST_SCALE = 1e-140
 # Largest part of the curvature of all topics together that their coupling may cancel.
@@ -37,7 +38,7 @@ class CovariateEffects(State):
     Attributes
     ----------
     coefficients : ndarray of shape (n_topics, n_coefficients)
-    gradient, curvature, information, own_coupling, coupling, total_coupling : ndarray
+    information, coupling, total_coupling, squares : ndarray
         Averages over documents of the fields of CovariateStatistics.
     largest : ndarray of shape (n_coefficients,)
         Largest absolute value of each covariate, behind that of the intercept.
@@ -49,12 +50,10 @@ class CovariateEffects(State):
     """
 
     coefficients: np.ndarray = array(np.float64, "topics", "coefficients")
-    gradient: np.ndarray = array(np.float64, "topics", "coefficients")
-    curvature: np.ndarray = array(np.float64, "topics", "coefficients", "coefficients")
     information: np.ndarray = array(np.float64, "topics", "coefficients", "coefficients")
-    own_coupling: np.ndarray = array(np.float64, "topics", "coefficients", "coefficients")
     coupling: np.ndarray = array(np.float64, "topics", "coefficients", "coefficients")
     total_coupling: np.ndarray = array(np.float64, "coefficients", "coefficients")
+    squares: np.ndarray = array(np.float64, "topics")
     largest: np.ndarray = array(np.float64, "coefficients")
     inverse_size: float = number(0.0)
     names: str | None = name()
@@ -67,12 +66,10 @@ class CovariateEffects(State):
         coefficients[:, 0] = np.log(prior)
         return cls(
             coefficients=coefficients,
-            gradient=np.zeros((n_topics, n)),
-            curvature=np.zeros((n_topics, n, n)),
             information=np.zeros((n_topics, n, n)),
-            own_coupling=np.zeros((n_topics, n, n)),
             coupling=np.zeros((n_topics, n, n)),
             total_coupling=np.zeros((n, n)),
+            squares=np.zeros(n_topics),
             largest=np.zeros(n),
             names=None if covariates.names is None else json.dumps(list(covariates.names)),
         )
@@ -101,7 +98,7 @@ class CovariateEffects(State):
 
     def of_topics(self, topics):
         """Return the effects on these topics, in this order."""
-        names = "coefficients", "gradient", "curvature", "information", "own_coupling", "coupling"
+        names = "coefficients", "information", "coupling", "squares"
         return changed(self, **{name: getattr(self, name)[topics] for name in names})
 
     def size(self, n_documents):
@@ -181,21 +178,22 @@ class CovariatePrior(DocPrior):
         inverse_size = (1.0 - rho) ** 2 * effects.inverse_size + rho**2 / n
         largest = np.maximum(effects.largest, statistics.largest)
         effects = changed(effects, **averages, inverse_size=inverse_size, largest=largest)
-        step = rho * self._step(effects, batch["gradient"], n_documents, PRIOR_INERTIA / t)
+        # With the curvature of the batch, no batch alone moves the coefficients by more than its Newton step.
+        step = rho * self._step(effects, statistics.gradient / n, rho * statistics.curvature / n, n_documents)
         step /= np.maximum(np.abs(step * largest).max(axis=1, keepdims=True) / LARGEST_STEP, 1.0)
         return {
             "effects": changed(effects, coefficients=effects.coefficients + step),
             "doc_topic_prior": (1.0 - rho) * prior + rho * statistics.prior / n,
         }
 
-    def _step(self, effects, gradient, n_documents, damping):
+    def _step(self, effects, gradient, damping, n_documents):
         """Return the step along a natural gradient, given the mean gradient of the log likelihood."""
         coefficients, size = effects.coefficients, effects.size(n_documents)
         precision = self.precision(coefficients.shape[1]) / size
         mean = np.zeros(coefficients.shape[1])
         mean[0] = np.log(default_prior(self.n_components))
         slope = (gradient + precision * (mean - coefficients))[..., None]
-        blocks, spread, middle = self._inverse(effects, damping * effects.curvature + np.diag(precision))
+        blocks, spread, middle = self._inverse(effects, damping + np.diag(precision))
         common = np.einsum("kpq,kpi->qi", spread, slope)
         return (solved(blocks, slope) + spread @ (middle @ common))[..., 0]
 
@@ -204,16 +202,17 @@ class CovariatePrior(DocPrior):
 
         The information has the blocks B_k - U_k S^-1 U_k' on its diagonal, and -U_j S^-1 U_k' elsewhere, with
         U the coupling and S the total coupling. This is the coupling of topics if their shares do not depend
-        on covariates, or if the coefficients of all topics change alike. By Woodbury's formula, the inverse
-        has the blocks B_j^-1 (j = k, else 0) + V_j M V_k'.
+        on covariates, or if the coefficients of all topics change alike. The uncertainty of the topics of
+        tokens reduces B_k. By Woodbury's formula, the inverse has the blocks B_j^-1 (j = k, else 0) +
+        V_j M V_k'.
 
         Returns
         -------
         blocks, spread, middle : (n_topics, m, m), (n_topics, m, m) and (m, m) B, V and M
         """
-        mean, coupling, total = effects.gradient, effects.coupling, effects.total_coupling
-        blocks = effects.information - mean[:, :, None] * mean[:, None, :]  # a covariance
-        blocks += effects.own_coupling + more
+        coupling, total = effects.coupling, effects.total_coupling
+        known = np.maximum(effects.information[:, 0, 0], np.maximum(effects.squares, SMALLEST))
+        blocks = (effects.squares / known)[:, None, None] * effects.information + more
         spread = solved(blocks, coupling)
         scale = np.sqrt(np.diagonal(total))
         scale = 1.0 / np.where(scale > LEAST_SCALE, scale, 1.0)
