@@ -193,12 +193,11 @@ class CovariatePrior(DocPrior):
         mean = np.zeros(coefficients.shape[1])
         mean[0] = np.log(default_prior(self.n_components))
         slope = (gradient + precision * (mean - coefficients))[..., None]
-        blocks, spread, middle = self._inverse(effects, damping + np.diag(precision))
-        common = np.einsum("kpq,kpi->qi", spread, slope)
-        return (solved(blocks, slope) + spread @ (middle @ common))[..., 0]
+        found, spread, middle = self._solved(effects, damping + np.diag(precision), slope)
+        return (found + spread @ (middle @ np.einsum("kpq,kpi->qi", spread, slope)))[..., 0]
 
-    def _inverse(self, effects, more):
-        """Return parts of the inverse of the mean information of all coefficients of all topics.
+    def _solved(self, effects, more, right):
+        """Return parts of the solution of equations with the mean information of all coefficients.
 
         The information has the blocks B_k - U_k S^-1 U_k' on its diagonal, and -U_j S^-1 U_k' elsewhere, with
         U the coupling and S the total coupling. This is the coupling of topics if their shares do not depend
@@ -208,19 +207,20 @@ class CovariatePrior(DocPrior):
 
         Returns
         -------
-        blocks, spread, middle : (n_topics, m, m), (n_topics, m, m) and (m, m) B, V and M
+        found, spread, middle : (n_topics, m, j), (n_topics, m, m) and (m, m) B_k^-1 right_k, V and M
         """
         coupling, total = effects.coupling, effects.total_coupling
         known = np.maximum(effects.information[:, 0, 0], np.maximum(effects.squares, SMALLEST))
         blocks = (effects.squares / known)[:, None, None] * effects.information + more
-        spread = solved(blocks, coupling)
+        found = solved(blocks, np.concatenate([right, coupling], axis=2))
+        found, spread = np.split(found, [right.shape[2]], axis=2)
         scale = np.sqrt(np.diagonal(total))
         scale = 1.0 / np.where(scale > LEAST_SCALE, scale, 1.0)
         root = np.linalg.cholesky(scale[:, None] * total * scale + RIDGE * np.eye(len(scale)))
         root = scale[:, None] * np.linalg.inv(root).T  # root @ root.T is the inverse of S
         values, vectors = np.linalg.eigh(root.T @ np.einsum("kpq,kpr->qr", coupling, spread) @ root)
         root = root @ vectors
-        return blocks, spread, root / (1.0 - np.minimum(values, MOST_COUPLED)) @ root.T
+        return found, spread, root / (1.0 - np.minimum(values, MOST_COUPLED)) @ root.T
 
     def standard_errors(self, effects, n_documents):
         """Return the standard errors of the coefficients, (n_topics, n_coefficients), at most the prior's."""
@@ -228,9 +228,9 @@ class CovariatePrior(DocPrior):
         of_prior = np.broadcast_to(self.precision(n) ** -0.5, effects.coefficients.shape)
         if size == 0.0:
             return of_prior
-        blocks, spread, middle = self._inverse(effects, np.diag(self.precision(n) / size))
-        covariance = solved(blocks, np.broadcast_to(np.eye(n), blocks.shape))
-        covariance = covariance + spread @ middle @ spread.swapaxes(1, 2)
+        right = np.broadcast_to(np.eye(n), effects.information.shape)
+        found, spread, middle = self._solved(effects, np.diag(self.precision(n) / size), right)
+        covariance = found + spread @ middle @ spread.swapaxes(1, 2)
         return np.minimum(np.sqrt(np.diagonal(covariance, axis1=1, axis2=2) / size), of_prior)
 
     def rearranged(self, state, order):
