@@ -9,8 +9,8 @@ planted Documents are drawn from topics whose prior depends on a normal and a bi
         prior. The truth of the last two is the regression of proportions in a large population. "Estimate" is
         the slope of the estimates on the truth, "width" the root mean square width of the intervals, both as
         a share of the true effects.
-rare    Planted documents of 20 words, of which a category has 3 percent, the second covariate. Intervals of its
-        effects in the prior, from DMRLDA with its defaults. "Estimate" and "width" are as above.
+rare    Planted documents of 20 words. The second covariate is a category with 3 percent of them. Intervals of
+        its effects in the prior, from DMRLDA with its defaults. "Estimate" and "width" are as above.
 text    Held-out scores of models with 50 topics. The covariate is the newsgroup, the archive of the abstract
         or the year of the paper. DMRLDA, tomotopy's DMRModel and topica's DMR have one indicator for each
         category, and OnlineEMLDA has none. topica's DMR learns its prior in every tenth sweep, as tomotopy
@@ -356,19 +356,14 @@ def write_tables(study):
 
 def main():
     study = Study("covariates", new_parser(__doc__, runs=True, jobs=1).parse_args())
-    of_parts = {
-        "planted": measure_planted,
-        "rare": measure_rare,
-        "text": measure_text,
-        "large": measure_large,
-    }
     cells = {
-        "planted": [LENGTHS],
-        "rare": [RARE_DOCUMENTS],
-        "text": [TEXTS, TEXT_MODELS],
-        "large": [SIZES, LARGE_MODELS],
+        measure_planted: [LENGTHS],
+        measure_rare: [RARE_DOCUMENTS],
+        measure_text: [TEXTS, TEXT_MODELS],
+        measure_large: [SIZES, LARGE_MODELS],
     }
-    runs = [(part, *cell, seed) for part in of_parts for seed, *cell in product(SEEDS[part], *cells[part])]
+    of_parts = dict(zip(SEEDS, cells))
+    runs = [(part, *cell, seed) for part in of_parts for seed, *cell in product(SEEDS[part], *cells[of_parts[part]])]
     study.measure(of_parts, runs)
     write_tables(study)
 
