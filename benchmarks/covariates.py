@@ -356,14 +356,18 @@ def write_tables(study):
 
 def main():
     study = Study("covariates", new_parser(__doc__, runs=True, jobs=1).parse_args())
-    cells = {
-        measure_planted: [LENGTHS],
-        measure_rare: [RARE_DOCUMENTS],
-        measure_text: [TEXTS, TEXT_MODELS],
-        measure_large: [SIZES, LARGE_MODELS],
+    parts = {
+        "planted": (measure_planted, LENGTHS),
+        "rare": (measure_rare, RARE_DOCUMENTS),
+        "text": (measure_text, TEXTS, TEXT_MODELS),
+        "large": (measure_large, SIZES, LARGE_MODELS),
     }
-    of_parts = dict(zip(SEEDS, cells))
-    runs = [(part, *cell, seed) for part in of_parts for seed, *cell in product(SEEDS[part], *cells[of_parts[part]])]
+    runs = [
+        (part, *cell, seed)
+        for part, (_, *cells) in parts.items()
+        for seed, *cell in product(SEEDS[part], *cells)
+    ]
+    study.measure({part: measure for part, (measure, *_) in parts.items()}, runs)
     study.measure(of_parts, runs)
     write_tables(study)
 
