@@ -368,7 +368,6 @@ def main():
         for seed, *cell in product(SEEDS[part], *cells)
     ]
     study.measure({part: measure for part, (measure, *_) in parts.items()}, runs)
-    study.measure(of_parts, runs)
     write_tables(study)
 
 
