@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
+from scipy.special import polygamma, psi
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -23,7 +24,7 @@ from sktopic._inference._gibbs import GibbsInference, GibbsStep
 from sktopic._inference._variational import VariationalStep
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import changed
-from sktopic._topics._covariate_statistics import CovariateStatistics
+from sktopic._topics._covariate_statistics import CovariateStatistics, squared_chances
 from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic.datasets import open_corpus, save_corpus
 from sktopic.lda import DMRLDA, OnlineEMLDA
@@ -39,10 +40,15 @@ EFFECTS = np.array([[-0.5, 0.6, 0.0], [0.0, -0.6, 0.3], [-1.0, 0.0, -0.3]])  # i
 KNOWN = {"n_components": 3, "components_init": TOPICS, "topic_word_prior": 0.0, "random_state": 0}
 
 
-def documents(n, n_covariates=2, effects=None, seed=0, length=12.0):
-    """Counts of words of known topics, and covariates: planted effects (3, 1 + n_covariates), if any."""
+def documents(n, n_covariates=2, effects=None, seed=0, length=12.0, n_rare=None):
+    """Counts of words of known topics, and covariates: planted effects (3, 1 + n_covariates), if any.
+
+    Covariates are normal, or the last is an indicator of the first n_rare documents.
+    """
     rng = np.random.default_rng(seed)
     covariates = rng.normal(size=(n, n_covariates))
+    if n_rare is not None:
+        covariates[:, -1] = np.arange(n) < n_rare
     if effects is None:
         effects = rng.normal(size=(3, 1 + n_covariates)) * 0.7
     alpha = np.exp(np.column_stack([np.ones(n), covariates]) @ effects.T)
@@ -93,6 +99,12 @@ def test_passes_over_a_corpus_find_the_maximum_of_the_penalized_likelihood():
     found = minimize(loss, np.tile(mean, 3), method="BFGS", options={"gtol": 1e-7}).x.reshape(3, 3)
     assert_allclose(model.intercept_, found[:, 0], atol=0.02)
     assert_allclose(model.covariate_effects_, found[:, 1:], atol=0.01)
+
+
+def test_information_of_known_topics_is_exact_to_a_third_of_a_percent():
+    alpha, n = np.meshgrid([1e-6, 1e-3, 0.1, 1.0, 7.0, 1e4], [0.0, 1.0, 2.0, 3.0, 20.0, 1e5])
+    exact = alpha**2 * (polygamma(1, alpha) - polygamma(1, alpha + n))
+    assert_allclose(squared_chances(alpha, psi(alpha + n) - psi(alpha)), exact, rtol=0.003, atol=1e-12)
 
 
 TINY = [[0, 1], [1, 1, 2], [2], [0, 2, 2, 1]]
@@ -267,11 +279,12 @@ def test_no_floating_point_error_is_hidden():
         assert np.isfinite(model.transform(X, covariates=D)).all()
 
 
-def test_planted_effects_are_in_intervals_of_95_percent():
-    """Of 24 corpora of known topics with 6 effects each: within three standard deviations of a binomial."""
+@pytest.mark.parametrize("n_rare", [300, 12], ids=["frequent", "rare"])
+def test_planted_effects_are_in_intervals_of_95_percent(n_rare):
+    """Of 24 corpora of known topics: within three standard deviations of a binomial."""
     inside = []
     for seed in range(24):
-        X, D = documents(600, effects=EFFECTS, seed=seed, length=20.0)
+        X, D = documents(600, effects=EFFECTS, seed=seed, length=20.0, n_rare=n_rare)
         model = DMRLDA(covariate_prior_scale=10.0, **KNOWN).fit(X, covariates=D)
         z = (model.covariate_effects_ - EFFECTS[:, 1:]) / model.covariate_effects_stderr_
         inside.append(np.abs(z) < 1.96)

@@ -167,13 +167,13 @@ class DMRLDA(MinibatchLDAEstimator):
       the Gaussian prior. The scale of a covariate does not matter. The first covariances have the weight of
       ten batches. If learning_decay is None, steps are at most 4 / t in all passes.
     - Dirichlet parameters are kept between 1e-6 and 1e4.
-    - Standard errors follow from the covariance of the gradients of documents. They include the uncertainty
-      of the topics of tokens, and the small weight of early documents in one pass. They do not include the
-      uncertainty of ``components_``. Few sweeps make them too small. For intervals, set
-      ``doc_burn_in=10, doc_sweeps=20``.
+    - Standard errors follow from the second derivatives of the likelihood. They include the uncertainty of
+      the topics of tokens, by the ratio of squared gradients to second derivatives of each topic, and the
+      small weight of early documents in one pass. They do not include the uncertainty of ``components_``.
+      Few sweeps make them too small. For intervals, set ``doc_burn_in=10, doc_sweeps=20``.
     - A token costs a pass over all topics for any number of topics, since documents do not share sums over
-      topics. With F covariates, a document costs ``4 * n_components * F ** 2`` operations more, and an update
-      ``n_components * F ** 3``. The model has another ``32 * n_components * F ** 2`` bytes.
+      topics. With F covariates, a document costs ``3 * n_components * F ** 2`` operations more, and an update
+      ``n_components * F ** 3``. The model has another ``16 * n_components * F ** 2`` bytes.
     - ``fit`` and ``partial_fit`` ignore y. They warn if y is a table of floats and covariates are missing.
     - Not supported with covariates: merge_topics and distributed lanes.
 
