@@ -6,6 +6,7 @@ from pathlib import Path
 
 # Raised in a change of the library after which an estimator finds something else; 1 for all others.
 VERSIONS = {
+    "DMRLDA": 2,
     "OnlineEMLDA": 7,
     "OnlineEMLDA with another prior": 6,
     "OnlineEMLDA with a decay": 4,

@@ -9,6 +9,8 @@ planted Documents are drawn from topics whose prior depends on a normal and a bi
         prior. The truth of the last two is the regression of proportions in a large population. "Estimate" is
         the slope of the estimates on the truth, "width" the root mean square width of the intervals, both as
         a share of the true effects.
+rare    Planted documents of 20 words. The second covariate is a category with 3 percent of them. Intervals of
+        its effects in the prior, from DMRLDA with its defaults. "Estimate" and "width" are as above.
 text    Held-out scores of models with 50 topics. The covariate is the newsgroup, the archive of the abstract
         or the year of the paper. DMRLDA, tomotopy's DMRModel and topica's DMR have one indicator for each
         category, and OnlineEMLDA has none. topica's DMR learns its prior in every tenth sweep, as tomotopy
@@ -44,6 +46,8 @@ PRIOR, SCALE = 0.3, 0.5  # of a topic without covariates; standard deviation of 
 N_POPULATION = 200_000
 KINDS = "prior, DMRLDA", "prior, DMRLDA, 20 sweeps", "proportions, DMRLDA", "proportions, OnlineEMLDA"
 SWEEPS_OF_INTERVALS = {"doc_burn_in": 10, "doc_sweeps": 20}  # as the docstring advises
+# rare
+RARE_DOCUMENTS, RARE_SHARE, RARE_LENGTH = (300, 1000, 3000), 0.03, 20
 # text
 TEXTS = {"20news": "labels", "arxiv_0": "labels", "nips1740": "year"}
 N_TRAIN, N_TEST, N_TEXT_TOPICS = 20_000, 2000, 50
@@ -55,9 +59,10 @@ LARGE_TOPICS, LARGE_WORDS, LENGTH, N_COVARIATES, BLOCK = 50, 20_000, 200, 10, 10
 SIZES = (10_000, 100_000, 1_000_000)
 LARGE_MODELS = "DMRLDA", "OnlineEMLDA"
 
-SEEDS = {"planted": range(100), "text": range(3), "large": range(1)}
+SEEDS = {"planted": range(100), "rare": range(100), "text": range(3), "large": range(1)}
 HEADS = {
     "planted": ["words a document", "effects on", "estimate", "width", "coverage", "intervals"],
+    "rare": ["documents", "estimate", "width", "coverage", "intervals"],
     "text": ["corpus", "model", "passes or sweeps", "seconds", "score, nats per word"],
     "text gains": [
         "corpus",
@@ -94,8 +99,8 @@ def documents(rng, theta, topics, lengths):
 # planted
 
 
-def covariates_of(rng, n_documents):
-    return np.column_stack([rng.normal(size=n_documents), rng.random(n_documents) < 0.5]).astype(float)
+def covariates_of(rng, n_documents, share=0.5):
+    return np.column_stack([rng.normal(size=n_documents), rng.random(n_documents) < share]).astype(float)
 
 
 def prior_given(D, effects):
@@ -122,13 +127,34 @@ def of_table(table, model, topics):
     return bounds.reshape(-1, N_TOPICS, 3)[:, match_topics(topics, model).second]
 
 
-def measure_planted(length, seed):
-    """The row of a run: of each kind, the sums that `write_planted` reads."""
-    rng = np.random.default_rng([length, seed])
+def planted(rng, n_documents, length, share=0.5):
+    """Topics, effects (n_topics, n_covariates), covariates and counts."""
     topics, effects = topics_of(rng, N_TOPICS, N_WORDS, 0.1), rng.normal(0, SCALE, (N_TOPICS, 2))
-    D = covariates_of(rng, N_DOCUMENTS)
+    D = covariates_of(rng, n_documents, share)
     theta = proportions(rng, prior_given(D, effects))
-    X = documents(rng, theta, topics, rng.poisson(length, N_DOCUMENTS))
+    return topics, effects, D, documents(rng, theta, topics, rng.poisson(length, n_documents))
+
+
+def sums_of(truth, bounds):
+    """The sums that `shares_of` reads."""
+    estimate, low, high = np.moveaxis(bounds, -1, 0)
+    covered = (low <= truth) & (truth <= high)
+    sums = [truth.size, covered.sum(), (estimate * truth).sum()]
+    sums += [(truth**2).sum(), ((high - low) ** 2).sum()]
+    return [round(float(value), 6) for value in sums]
+
+
+def shares_of(sums):
+    """The cells estimate, width, coverage and intervals of the sums of several runs."""
+    n, covered, products, squares, widths = np.sum(sums, axis=0)
+    estimate, width = products / squares, np.sqrt(widths / squares)
+    return f"{estimate:.2f}", f"{width:.2f}", f"{covered / n:.3f}", f"{n:.0f}"
+
+
+def measure_planted(length, seed):
+    """The row of a run: sums, of each kind."""
+    rng = np.random.default_rng([length, seed])
+    topics, effects, D, X = planted(rng, N_DOCUMENTS, length)
     on_proportions = slopes(covariates_of(rng, N_POPULATION), effects)
     settings = {"components_init": topics, "max_iter": 10, "random_state": seed}
     given = DMRLDA(N_TOPICS, **settings).fit(X, covariates=D)
@@ -140,14 +166,7 @@ def measure_planted(length, seed):
         (on_proportions, of_table(estimate_effect(given, X, D, model_covariates=D), given, topics)),
         (on_proportions, of_table(estimate_effect(plain, X, D), plain, topics)),
     ]
-    row = {}
-    for kind, (truth, bounds) in zip(KINDS, found):
-        estimate, low, high = np.moveaxis(bounds, 2, 0)
-        covered = (low <= truth) & (truth <= high)
-        sums = [truth.size, covered.sum(), (estimate * truth).sum()]
-        sums += [(truth**2).sum(), ((high - low) ** 2).sum()]
-        row[kind] = [round(float(value), 6) for value in sums]
-    return row
+    return {kind: sums_of(truth, bounds) for kind, (truth, bounds) in zip(KINDS, found)}
 
 
 def write_planted(study):
@@ -155,11 +174,22 @@ def write_planted(study):
     for length, kind in product(LENGTHS, KINDS):
         runs = study.cache.select(part="planted", words=length)
         if runs:
-            n, covered, products, squares, widths = np.sum([run[kind] for run in runs], axis=0)
-            estimate, width = products / squares, np.sqrt(widths / squares)
-            cells = f"{estimate:.2f}", f"{width:.2f}", f"{covered / n:.3f}", f"{n:.0f}"
-            rows.append([length, kind, *cells])
+            rows.append([length, kind, *shares_of([run[kind] for run in runs])])
     study.write("planted", HEADS["planted"], rows)
+
+
+def measure_rare(n_documents, seed):
+    topics, effects, D, X = planted(
+        np.random.default_rng([n_documents, seed]), n_documents, RARE_LENGTH, RARE_SHARE
+    )
+    model = DMRLDA(N_TOPICS, components_init=topics, random_state=seed).fit(X, covariates=D)
+    return {"category": sums_of(effects[:, 1], in_prior(model, topics)[1])}
+
+
+def write_rare(study):
+    of = {n: study.cache.select(part="rare", documents=n) for n in RARE_DOCUMENTS}
+    rows = [[n, *shares_of([run["category"] for run in runs])] for n, runs in of.items() if runs]
+    study.write("rare", HEADS["rare"], rows)
 
 
 # text
@@ -319,16 +349,25 @@ def write_large(study):
 
 def write_tables(study):
     write_planted(study)
+    write_rare(study)
     write_texts(study)
     write_large(study)
 
 
 def main():
     study = Study("covariates", new_parser(__doc__, runs=True, jobs=1).parse_args())
-    of_parts = {"planted": measure_planted, "text": measure_text, "large": measure_large}
-    cells = {"planted": [LENGTHS], "text": [TEXTS, TEXT_MODELS], "large": [SIZES, LARGE_MODELS]}
-    runs = [(part, *cell, seed) for part in of_parts for seed, *cell in product(SEEDS[part], *cells[part])]
-    study.measure(of_parts, runs)
+    parts = {
+        "planted": (measure_planted, LENGTHS),
+        "rare": (measure_rare, RARE_DOCUMENTS),
+        "text": (measure_text, TEXTS, TEXT_MODELS),
+        "large": (measure_large, SIZES, LARGE_MODELS),
+    }
+    runs = [
+        (part, *cell, seed)
+        for part, (_, *cells) in parts.items()
+        for seed, *cell in product(SEEDS[part], *cells)
+    ]
+    study.measure({part: measure for part, (measure, *_) in parts.items()}, runs)
     write_tables(study)
 
 

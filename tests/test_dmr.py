@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
+from scipy.special import polygamma, psi
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -22,7 +23,8 @@ from sktopic._documents._matrices import DocumentReader
 from sktopic._inference._gibbs import GibbsInference, GibbsStep
 from sktopic._inference._variational import VariationalStep
 from sktopic._runtime._parallel import Workers
-from sktopic._topics._covariate_statistics import CovariateStatistics
+from sktopic._state._fields import changed
+from sktopic._topics._covariate_statistics import CovariateStatistics, squared_chances
 from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic.datasets import open_corpus, save_corpus
 from sktopic.lda import DMRLDA, OnlineEMLDA
@@ -38,10 +40,15 @@ EFFECTS = np.array([[-0.5, 0.6, 0.0], [0.0, -0.6, 0.3], [-1.0, 0.0, -0.3]])  # i
 KNOWN = {"n_components": 3, "components_init": TOPICS, "topic_word_prior": 0.0, "random_state": 0}
 
 
-def documents(n, n_covariates=2, effects=None, seed=0, length=12.0):
-    """Counts of words of known topics, and covariates: planted effects (3, 1 + n_covariates), if any."""
+def documents(n, n_covariates=2, effects=None, seed=0, length=12.0, n_rare=None):
+    """Counts of words of known topics, and covariates: planted effects (3, 1 + n_covariates), if any.
+
+    Covariates are normal, or the last is an indicator of the first n_rare documents.
+    """
     rng = np.random.default_rng(seed)
     covariates = rng.normal(size=(n, n_covariates))
+    if n_rare is not None:
+        covariates[:, -1] = np.arange(n) < n_rare
     if effects is None:
         effects = rng.normal(size=(3, 1 + n_covariates)) * 0.7
     alpha = np.exp(np.column_stack([np.ones(n), covariates]) @ effects.T)
@@ -92,6 +99,12 @@ def test_passes_over_a_corpus_find_the_maximum_of_the_penalized_likelihood():
     found = minimize(loss, np.tile(mean, 3), method="BFGS", options={"gtol": 1e-7}).x.reshape(3, 3)
     assert_allclose(model.intercept_, found[:, 0], atol=0.02)
     assert_allclose(model.covariate_effects_, found[:, 1:], atol=0.01)
+
+
+def test_information_of_known_topics_is_exact_to_a_third_of_a_percent():
+    alpha, n = np.meshgrid([1e-6, 1e-3, 0.1, 1.0, 7.0, 1e4], [0.0, 1.0, 2.0, 3.0, 20.0, 1e5])
+    exact = alpha**2 * (polygamma(1, alpha) - polygamma(1, alpha + n))
+    assert_allclose(squared_chances(alpha, psi(alpha + n) - psi(alpha)), exact, rtol=0.003, atol=1e-12)
 
 
 TINY = [[0, 1], [1, 1, 2], [2], [0, 2, 2, 1]]
@@ -255,6 +268,7 @@ def test_any_covariates_give_finite_numbers(columns, scale):
         assert np.isfinite(each).all()
     assert np.all(model.covariate_effects_stderr_ <= scale * (1 + 1e-6))
     assert_allclose(model.transform(X, covariates=-columns).sum(axis=1), 1.0)
+    assert np.isfinite(model.drop_topics([1]).covariate_effects_stderr_).all()
 
 
 def test_no_floating_point_error_is_hidden():
@@ -265,11 +279,12 @@ def test_no_floating_point_error_is_hidden():
         assert np.isfinite(model.transform(X, covariates=D)).all()
 
 
-def test_planted_effects_are_in_intervals_of_95_percent():
-    """Of 24 corpora of known topics with 6 effects each: within three standard deviations of a binomial."""
+@pytest.mark.parametrize("n_rare", [300, 12], ids=["frequent", "rare"])
+def test_planted_effects_are_in_intervals_of_95_percent(n_rare):
+    """Of 24 corpora of known topics: within three standard deviations of a binomial."""
     inside = []
     for seed in range(24):
-        X, D = documents(600, effects=EFFECTS, seed=seed, length=20.0)
+        X, D = documents(600, effects=EFFECTS, seed=seed, length=20.0, n_rare=n_rare)
         model = DMRLDA(covariate_prior_scale=10.0, **KNOWN).fit(X, covariates=D)
         z = (model.covariate_effects_ - EFFECTS[:, 1:]) / model.covariate_effects_stderr_
         inside.append(np.abs(z) < 1.96)
@@ -417,11 +432,67 @@ BAD = [
         np.full((50, 2), np.nan),
         "must have finite numbers up to 1e[+]100 in absolute value, but has nan in row 0",
     ),
-    (np.full((50, 2), 1e101), "must have finite numbers"),
-    (np.full((50, 2), "a"), "must be a DataFrame or an array of numbers. Encode categories by OneHotEncoder"),
-    (pd.DataFrame({"a": [1.0] * 50, "b": ["x"] * 50}), "must be a DataFrame or an array of numbers"),
-    ([[1j, 1.0]] * 50, "must be a DataFrame or an array of numbers"),
+    (np.full((50, 2), 1e101), "must have finite numbers .* but has 1e[+]101 in row 0 of column 0[.]$"),
+    (np.full((50, 2), "a"), "must have .* but has 'a' in row 0 of column 0. Encode categories by OneHotE"),
+    (pd.DataFrame({"a": [1.0] * 50, "b": ["x"] * 50}), "must have .* but has 'x' in row 0 of column 'b'. E"),
+    (pd.DataFrame({"a": [1.0] * 50, "b": ["1"] * 50}), "must have .* but has '1' in row 0 of column 'b'. E"),
+    (pd.DataFrame({"a": pd.Categorical(["x"] * 50)}), "must have .* but has 'x' in row 0 of column 'a'. E"),
+    (pd.DataFrame({"a": pd.date_range("2020", periods=50)}), "must have .* has Timestamp.* of column 'a'"),
+    ([[1.0, 1j]] * 50, "must have .* but has 1j in row 0 of column 1[.]$"),
+    ([[1.0, 10**400]] * 50, "must have .* but has 1000.* in row 0 of column 1[.]$"),
+    ("year", "must be a DataFrame or an array of numbers"),
+    ([[1.0, 2.0]] * 49 + [[1.0]], "must be a DataFrame or an array of numbers"),
 ]
+
+
+def columns_with_a_missing_value():
+    """Columns whose value in row 3 is missing, each with its name and the value as messages show it."""
+    for missing, shown in ((None, "nan"), (np.nan, "nan"), (pd.NA, "<NA>")):
+        values = [1, 2, 3, missing, *range(46)]
+        yield f"object {missing}", pd.Series(values, dtype=object), shown
+        yield f"Int64 {missing}", pd.Series(values, dtype="Int64"), "<NA>"
+        yield f"Float64 {missing}", pd.Series(values, dtype="Float64"), "<NA>"
+    yield "boolean", pd.Series([True, False, True, None, *[False] * 46], dtype="boolean"), "<NA>"
+
+
+@pytest.mark.parametrize(
+    ("column", "shown"), [pytest.param(*case, id=name) for name, *case in columns_with_a_missing_value()]
+)
+def test_missing_covariates_are_refused_by_row_and_column(column, shown):
+    X, _ = documents(50)
+    table = pd.DataFrame({"a": np.ones(50), "b": column}, index=range(100, 150))
+    table["b"] = column.to_numpy(dtype=object) if column.dtype == object else column.array
+    allowed = r"must have finite numbers up to 1e\+100 in absolute value, but has"
+    advice = "Leave out documents with missing values, or fill them in"
+    for covariates, name in ((table, "'b'"), (table.to_numpy(), "1")):
+        message = f"covariates is invalid: {allowed} {shown} in row 3 of column {name}. {advice}"
+        with pytest.raises(ValueError, match=message):
+            DMRLDA(3, random_state=0).fit(X, covariates=covariates)
+    rows = np.arange(50) != 3
+    complete = DMRLDA(3, random_state=0).fit(X[rows], covariates=table[rows])
+    assert complete.covariate_effects_.shape == (3, 2)
+
+
+def test_repeated_names_of_covariates_are_refused():
+    X, D = documents(50)
+    table = pd.DataFrame(np.column_stack([D, D]), columns=["a", "b", "c", "b"])
+    with pytest.raises(
+        ValueError, match=r"covariates\.columns is invalid: must be distinct names\. Repeated: 'b'"
+    ):
+        DMRLDA(3, random_state=0).fit(X, covariates=table)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform"])
+def test_covariates_given_as_y_cause_a_warning(method):
+    X, D = documents(50)
+    for y in (D, D[:, :1], pd.DataFrame(D)):
+        with pytest.warns(UserWarning, match="y is a table of numbers, which is ignored, and covariates=No"):
+            getattr(DMRLDA(3, random_state=0), method)(X, y)
+    # Labels cause none: warnings are errors in tests.
+    labels = np.arange(50) % 3
+    for y in (labels, labels / 3, labels.astype(str), np.eye(3, dtype=int)[labels], [[0.5]] * 50, None):
+        getattr(DMRLDA(3, random_state=0), method)(X, y)
+    getattr(DMRLDA(3, random_state=0), method)(X, D, covariates=D)
 
 
 @pytest.mark.parametrize(("covariates", "message"), BAD, ids=range(len(BAD)))
@@ -454,6 +525,38 @@ def test_covariates_are_those_of_training():
             call(X, covariates=D)
     assert model.fit(X, covariates=D[:, :1]).covariate_effects_.shape == (3, 1)
     assert not hasattr(model.fit(X), "covariate_effects_")
+
+
+@pytest.mark.parametrize("params", [{}, {"batch_size": 80}], ids=["learned", "before effects are learned"])
+def test_standard_errors_are_those_of_the_last_update(params, tmp_path):
+    X, D = documents(80)
+    scales = {"covariate_prior_scale": 2, "intercept_prior_scale": 0.5}
+    model = DMRLDA(4, random_state=0, **{"batch_size": 20, "max_iter": 1, **params, **scales})
+    errors = model.fit(X, covariates=D).covariate_effects_stderr_
+    model.save(tmp_path / "model")
+    model.set_params(covariate_prior_scale=1e-3, intercept_prior_scale=1e-3)
+    for each in (model, sktopic.load(tmp_path / "model")):
+        assert_array_equal(each.covariate_effects_stderr_, errors)
+    if params:
+        assert_array_equal(errors, 2.0)
+    assert model.partial_fit(X, covariates=D).covariate_effects_stderr_.max() <= 1e-3 * (1 + 1e-6)
+    with pytest.raises(ValueError, match="has a scale that is not positive"):
+        changed(model._state.effects, scale=0.0).check()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-12, 1e60])
+def test_standard_errors_do_not_depend_on_topics_that_were_dropped(scale):
+    """The coefficients of other topics are integrated out, and the effects of topics left do not change."""
+    X, D = documents(300, length=30.0)
+    D *= [scale, 1.0]
+    model = DMRLDA(6, random_state=0, batch_size=20, covariate_prior_scale=max(3.0, 1.0 / scale))
+    model.fit(X, covariates=D)
+    errors, effects = model.covariate_effects_stderr_, model.covariate_effects_
+    for dropped, left in (([1, 4], [0, 2, 3, 5]), ([0], [2, 3, 5])):
+        model.drop_topics(dropped)
+        assert_array_equal(model.covariate_effects_, effects[left])
+        assert_allclose(model.covariate_effects_stderr_, errors[left], rtol=1e-5)
+    assert np.isfinite(model.partial_fit(X, covariates=D).covariate_effects_stderr_).all()
 
 
 def test_edits_of_topics_keep_the_effects_of_those_left():

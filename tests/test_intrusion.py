@@ -89,6 +89,21 @@ def test_models_pipelines_and_arrays_give_the_same_tasks():
     assert repr(of_documents) == repr(document_intrusion_tasks(theta, np.array(texts), n_documents=2))
 
 
+def test_of_documents_with_equal_texts_only_the_first_is_used():
+    """Also if copies have other proportions, as shortened texts may have."""
+    rows = RNG.permutation(np.r_[np.arange(50), RNG.randint(50, size=60)])
+    theta, texts = PROPORTIONS[rows] ** RNG.uniform(1.0, 2.0, (110, 1)), [TEXTS[row] for row in rows]
+    kept = np.sort([texts.index(text) for text in set(texts)])
+    for seed in range(20):
+        tasks = document_intrusion_tasks(theta, texts, random_state=seed)
+        left = document_intrusion_tasks(theta[kept], [texts[row] for row in kept], random_state=seed)
+        for task, expected in zip(tasks, left, strict=True):
+            assert len(set(task.options)) == 4
+            assert (task.options, task.intruder) == (expected.options, expected.intruder)
+            assert task.indices == tuple(kept[[*expected.indices]])
+            assert task.options == tuple(texts[row] for row in task.indices)
+
+
 def test_a_topic_whose_words_are_equally_probable_has_intruders():
     """All words have the mean probability, up to rounding errors."""
     for n_features in range(10, 300):
@@ -278,25 +293,31 @@ def test_wrong_arguments_are_named():
 def test_tasks_that_cannot_be_made_are_named():
     words = ["cat", "dog", "sun"]
     topics = [[0.5, 0.4, 0.1], [0.1, 0.4, 0.5]]
+    equal = [[5, 4, 1, 1, 1], [1, 1, 1, 4, 5]]
     for components, names, message in (
         ([[0.5, 0.3, 0.2]], words, "The model has one topic; at least two topics are needed"),
         (topics, None, "feature_names=None is invalid: must be the words of the columns"),
         (topics, words[:2], r"feature_names has shape \(2,\)"),
         ([topics[0]] * 2, words, "n_words=2 is invalid: must leave an intruder for each topic"),
         ([[4, 4, 1, 1, 1], [3, 3, 4, 4, 0]], list("abcde"), "below the average of topic 1. Try another"),
+        (equal, list("abcda"), "feature_names is invalid: must be distinct names. Repeated: 'a'"),
+        (equal, [1, 2, 3, 4, "1"], "feature_names is invalid: must be distinct names. Repeated: '1'"),
     ):
         assert_raises(ValueError, message, word_intrusion_tasks, components, names, n_words=2)
+    # No task shows two equal words if one of them is rare.
+    assert len(word_intrusion_tasks(equal, list("abccd"), n_words=2)) == 2
     assert_raises(ValueError, "n_words=4", word_intrusion_tasks, topics, words, n_words=4)
     for option, values in (("n_words", [1, 2.5]), ("random_state", [-1, "seed"])):
         for value in values:
             assert_raises(ValueError, option, word_intrusion_tasks, topics, words, **{option: value})
     theta, texts = np.array([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9]]), ["a", "b", "c"]
     for proportions, given, error, message in (
+        (theta, ["a", "b", "a"], ValueError, "n_documents=3 is invalid: .* there are 2 different texts"),
         (theta, texts[:2], ValueError, "texts has 2 entries, but proportions has 3 documents"),
         (theta, ["a", 1, "c"], TypeError, "texts has a int for document 1; str is allowed"),
         (-theta, texts, ValueError, "Negative values in data passed to proportions"),
         (theta * np.nan, texts, ValueError, "proportions contains NaN"),
-        (theta[:, :1], texts, ValueError, "at least two topics"),
+        (np.ones((4, 1)), list("abcd"), ValueError, "at least two topics"),
         (
             theta,
             texts,

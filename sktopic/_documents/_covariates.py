@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from sktopic._documents._feature_names import check_distinct, listed, text_columns
-from sktopic._runtime._arrays import real_numbers
+from sktopic._runtime._arrays import is_missing, real_numbers
 
 # Squares of larger numbers, summed over documents, might overflow.
 LARGEST_COVARIATE = 1e100
+ENCODE = "Encode categories by OneHotEncoder, for instance in a ColumnTransformer."
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,24 +52,48 @@ def described(X, covariates):
         return X
     names = text_columns(covariates)
     if names is not None:
-        check_distinct(names, "the list of columns of covariates")
+        check_distinct(names, "covariates.columns")
     try:
         values = real_numbers(covariates.toarray() if sp.issparse(covariates) else covariates)
     except (TypeError, ValueError):
-        raise ValueError(
-            "covariates is invalid: must be a DataFrame or an array of numbers. Encode categories by "
-            "OneHotEncoder, for instance in a ColumnTransformer."
-        ) from None
+        entry = _first_refused(covariates)
+        if entry is None:
+            message = f"covariates is invalid: must be a DataFrame or an array of numbers. {ENCODE}"
+            raise ValueError(message) from None
+        raise _refused(*entry, names) from None
     if values.ndim != 2 or values.shape[1] == 0:
         raise ValueError(
             f"covariates is invalid: must have shape (n_samples, n_covariates), but has {values.shape}."
         )
     bad = ~(np.abs(values) <= LARGEST_COVARIATE)  # also NaN
     if bad.any():
-        row, column = np.argwhere(bad)[0]
-        name = column if names is None else repr(names[column])
-        raise ValueError(
-            f"covariates is invalid: must have finite numbers up to {LARGEST_COVARIATE:g} in absolute value, "
-            f"but has {values[row, column]} in row {row} of column {name}."
-        )
+        row, column = np.argwhere(bad)[0].tolist()
+        raise _refused(values[row, column].item(), row, column, names)
     return DescribedDocuments(X, np.ascontiguousarray(values), names)
+
+
+def _first_refused(covariates):
+    """Return the first entry that is not a real number, its row and column; None if it cannot be found."""
+    try:
+        entries = np.asarray(covariates, dtype=object)
+    except ValueError:  # arrays of different shapes
+        return None
+    for row, column in np.ndindex(entries.shape if entries.ndim == 2 else (0, 0)):
+        try:
+            real_numbers([entries[row, column]])
+        except (TypeError, ValueError):
+            return entries[row, column], row, column
+    return None
+
+
+def _refused(entry, row, column, names):
+    """Return the ValueError that names an entry."""
+    if is_missing(entry):
+        advice = " Leave out documents with missing values, or fill them in."
+    else:
+        advice = "" if isinstance(entry, Number) else f" {ENCODE}"
+    name = column if names is None else repr(names[column])
+    return ValueError(
+        f"covariates is invalid: must have finite numbers up to {LARGEST_COVARIATE:g} in absolute value, but "
+        f"has {entry!r:.80} in row {row} of column {name}.{advice}"
+    )

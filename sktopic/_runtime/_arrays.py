@@ -3,8 +3,11 @@
 import math
 import sys
 import threading
+from numbers import Real
 
 import numpy as np
+
+from sktopic._runtime._compat import is_pandas_na
 
 # Entries that NumPy goes over at a time.
 BLOCK_ENTRIES = 1 << 17
@@ -40,17 +43,22 @@ class Scratch:
 
 def real_numbers(value):
     """Return what users give as ndarray of float64; TypeError or ValueError unless it is of real numbers."""
-    array = np.asarray(value)
     # NumPy would leave out imaginary parts, and read digits in texts.
     refused = str, bytes, complex, np.complexfloating
-    has_refused = array.dtype.kind == "O" and any(isinstance(item, refused) for item in array.flat)
-    if array.dtype.kind not in "biufO" or has_refused:
-        raise TypeError
     try:
+        array = np.asarray(value)
+        has_refused = array.dtype.kind == "O" and any(isinstance(item, refused) for item in array.flat)
+        if array.dtype.kind not in "biufO" or has_refused:
+            raise TypeError
         with np.errstate(over="ignore"):  # of a longdouble: infinite, as callers find
             return array.astype(np.float64)
     except OverflowError as error:  # of integers that no float holds
         raise ValueError from error
+
+
+def is_missing(value):
+    """Whether a value stands for none: None, NaN or pandas.NA."""
+    return value is None or is_pandas_na(value) or (isinstance(value, Real) and value != value)
 
 
 def row_blocks(array):

@@ -11,6 +11,7 @@ from sktopic._topics._covariate_statistics import design
 from sktopic._topics._prior import (
     LARGEST_LEARNED,
     PRIOR_INERTIA,
+    SMALLEST,
     SMALLEST_LEARNED,
     DocPrior,
     PriorStatistics,
@@ -21,7 +22,7 @@ from sktopic.lda._lda_state import LDAState
 # Added to the diagonal of matrices with diagonal 1, which rounding may leave singular.
 RIDGE = 1e-9
 # Averages of CovariateStatistics that steps read.
-AVERAGES = "gradient", "curvature", "information", "own_coupling", "coupling", "total_coupling"
+AVERAGES = "information", "coupling", "total_coupling", "squares"
 # Root of a mean square of a covariate, below which the square is too inexact to be divided by.
 LEAST_SCALE = 1e-140
 # Largest part of the curvature of all topics together that their coupling may cancel.
@@ -37,7 +38,7 @@ class CovariateEffects(State):
     Attributes
     ----------
     coefficients : ndarray of shape (n_topics, n_coefficients)
-    gradient, curvature, information, own_coupling, coupling, total_coupling : ndarray
+    information, coupling, total_coupling, squares : ndarray
         Averages over documents of the fields of CovariateStatistics.
     largest : ndarray of shape (n_coefficients,)
         Largest absolute value of each covariate, behind that of the intercept.
@@ -46,35 +47,37 @@ class CovariateEffects(State):
         first of them.
     names : str or None
         Names of the covariates as a JSON list.
+    scale, intercept_scale : float
+        Standard deviation of the prior of coefficients at the last update.
     """
 
     coefficients: np.ndarray = array(np.float64, "topics", "coefficients")
-    gradient: np.ndarray = array(np.float64, "topics", "coefficients")
-    curvature: np.ndarray = array(np.float64, "topics", "coefficients", "coefficients")
     information: np.ndarray = array(np.float64, "topics", "coefficients", "coefficients")
-    own_coupling: np.ndarray = array(np.float64, "topics", "coefficients", "coefficients")
     coupling: np.ndarray = array(np.float64, "topics", "coefficients", "coefficients")
     total_coupling: np.ndarray = array(np.float64, "coefficients", "coefficients")
+    squares: np.ndarray = array(np.float64, "topics")
     largest: np.ndarray = array(np.float64, "coefficients")
     inverse_size: float = number(0.0)
     names: str | None = name()
+    scale: float = number()
+    intercept_scale: float = number()
 
     @classmethod
-    def start(cls, prior, covariates):
+    def start(cls, prior, covariates, scale, intercept_scale):
         """Return those with which the covariates have no effect on the prior (n_topics,)."""
         n_topics, n = len(prior), 1 + covariates.values.shape[1]
         coefficients = np.zeros((n_topics, n))
         coefficients[:, 0] = np.log(prior)
         return cls(
             coefficients=coefficients,
-            gradient=np.zeros((n_topics, n)),
-            curvature=np.zeros((n_topics, n, n)),
             information=np.zeros((n_topics, n, n)),
-            own_coupling=np.zeros((n_topics, n, n)),
             coupling=np.zeros((n_topics, n, n)),
             total_coupling=np.zeros((n, n)),
+            squares=np.zeros(n_topics),
             largest=np.zeros(n),
             names=None if covariates.names is None else json.dumps(list(covariates.names)),
+            scale=scale,
+            intercept_scale=intercept_scale,
         )
 
     def check(self):
@@ -82,10 +85,17 @@ class CovariateEffects(State):
         names = [""] * self.n_covariates if self.names is None else json.loads(self.names)
         if type(names) is not list or list(map(type, names)) != [str] * self.n_covariates:
             raise ValueError("the names of the covariates are not a list of one string for each")
+        if not min(self.scale, self.intercept_scale) > 0.0:
+            raise ValueError("the prior of the effects of covariates has a scale that is not positive")
 
     @property
     def n_covariates(self):
         return self.coefficients.shape[1] - 1
+
+    @property
+    def precision(self):
+        """Precisions of the Gaussian prior of the coefficients of a topic, (n_coefficients,)."""
+        return np.append(self.intercept_scale, np.full(self.n_covariates, self.scale)) ** -2.0
 
     @property
     def covariate_names(self):
@@ -101,7 +111,7 @@ class CovariateEffects(State):
 
     def of_topics(self, topics):
         """Return the effects on these topics, in this order."""
-        names = "coefficients", "gradient", "curvature", "information", "own_coupling", "coupling"
+        names = "coefficients", "information", "coupling", "squares"
         return changed(self, **{name: getattr(self, name)[topics] for name in names})
 
     def size(self, n_documents):
@@ -164,15 +174,12 @@ class CovariatePrior(DocPrior):
             return state.doc_topic_prior
         return state.effects.prior_of(batch.covariates)
 
-    def precision(self, n):
-        """Return the precisions of the Gaussian prior of n coefficients."""
-        return np.append(self.intercept_scale, np.full(n - 1, self.scale)) ** -2.0
-
     def learned(self, state, prior, statistics, rho, n_documents):
         """Make a Newton step toward the maximum of the posterior of the coefficients."""
         if isinstance(statistics, PriorStatistics):
             return super().learned(state, prior, statistics, rho, n_documents)
-        effects, n, t = state.effects, statistics.n_documents, PRIOR_INERTIA + state.n_prior_updates + 1
+        effects = changed(state.effects, scale=self.scale, intercept_scale=self.intercept_scale)
+        n, t = statistics.n_documents, PRIOR_INERTIA + state.n_prior_updates + 1
         rho = min(rho, self.most_over_t / t)
         batch = {name: getattr(statistics, name) / n for name in AVERAGES}
         if effects.inverse_size == 0.0:  # the start weighs as much as PRIOR_INERTIA batches
@@ -181,57 +188,59 @@ class CovariatePrior(DocPrior):
         inverse_size = (1.0 - rho) ** 2 * effects.inverse_size + rho**2 / n
         largest = np.maximum(effects.largest, statistics.largest)
         effects = changed(effects, **averages, inverse_size=inverse_size, largest=largest)
-        step = rho * self._step(effects, batch["gradient"], n_documents, PRIOR_INERTIA / t)
+        # With the curvature of the batch, no batch alone moves the coefficients by more than its Newton step.
+        step = rho * self._step(effects, statistics.gradient / n, rho * statistics.curvature / n, n_documents)
         step /= np.maximum(np.abs(step * largest).max(axis=1, keepdims=True) / LARGEST_STEP, 1.0)
         return {
             "effects": changed(effects, coefficients=effects.coefficients + step),
             "doc_topic_prior": (1.0 - rho) * prior + rho * statistics.prior / n,
         }
 
-    def _step(self, effects, gradient, n_documents, damping):
+    def _step(self, effects, gradient, damping, n_documents):
         """Return the step along a natural gradient, given the mean gradient of the log likelihood."""
         coefficients, size = effects.coefficients, effects.size(n_documents)
-        precision = self.precision(coefficients.shape[1]) / size
+        precision = effects.precision / size
         mean = np.zeros(coefficients.shape[1])
         mean[0] = np.log(default_prior(self.n_components))
         slope = (gradient + precision * (mean - coefficients))[..., None]
-        blocks, spread, middle = self._inverse(effects, damping * effects.curvature + np.diag(precision))
-        common = np.einsum("kpq,kpi->qi", spread, slope)
-        return (solved(blocks, slope) + spread @ (middle @ common))[..., 0]
+        found, spread, middle = self._solved(effects, damping + np.diag(precision), slope)
+        return (found + spread @ (middle @ np.einsum("kpq,kpi->qi", spread, slope)))[..., 0]
 
-    def _inverse(self, effects, more):
-        """Return parts of the inverse of the mean information of all coefficients of all topics.
+    def _solved(self, effects, more, right):
+        """Return parts of the solution of equations with the mean information of all coefficients.
 
         The information has the blocks B_k - U_k S^-1 U_k' on its diagonal, and -U_j S^-1 U_k' elsewhere, with
         U the coupling and S the total coupling. This is the coupling of topics if their shares do not depend
-        on covariates, or if the coefficients of all topics change alike. By Woodbury's formula, the inverse
-        has the blocks B_j^-1 (j = k, else 0) + V_j M V_k'.
+        on covariates, or if the coefficients of all topics change alike. The uncertainty of the topics of
+        tokens reduces B_k. By Woodbury's formula, the inverse has the blocks B_j^-1 (j = k, else 0) +
+        V_j M V_k'.
 
         Returns
         -------
-        blocks, spread, middle : (n_topics, m, m), (n_topics, m, m) and (m, m) B, V and M
+        found, spread, middle : (n_topics, m, j), (n_topics, m, m) and (m, m) B_k^-1 right_k, V and M
         """
-        mean, coupling, total = effects.gradient, effects.coupling, effects.total_coupling
-        blocks = effects.information - mean[:, :, None] * mean[:, None, :]  # a covariance
-        blocks += effects.own_coupling + more
-        spread = solved(blocks, coupling)
+        coupling, total = effects.coupling, effects.total_coupling
+        known = np.maximum(effects.information[:, 0, 0], np.maximum(effects.squares, SMALLEST))
+        blocks = (effects.squares / known)[:, None, None] * effects.information + more
+        found = solved(blocks, np.concatenate([right, coupling], axis=2))
+        found, spread = np.split(found, [right.shape[2]], axis=2)
         scale = np.sqrt(np.diagonal(total))
         scale = 1.0 / np.where(scale > LEAST_SCALE, scale, 1.0)
         root = np.linalg.cholesky(scale[:, None] * total * scale + RIDGE * np.eye(len(scale)))
         root = scale[:, None] * np.linalg.inv(root).T  # root @ root.T is the inverse of S
         values, vectors = np.linalg.eigh(root.T @ np.einsum("kpq,kpr->qr", coupling, spread) @ root)
         root = root @ vectors
-        return blocks, spread, root / (1.0 - np.minimum(values, MOST_COUPLED)) @ root.T
+        return found, spread, root / (1.0 - np.minimum(values, MOST_COUPLED)) @ root.T
 
     def standard_errors(self, effects, n_documents):
         """Return the standard errors of the coefficients, (n_topics, n_coefficients), at most the prior's."""
         n, size = effects.coefficients.shape[1], effects.size(n_documents)
-        of_prior = np.broadcast_to(self.precision(n) ** -0.5, effects.coefficients.shape)
+        of_prior = np.broadcast_to(effects.precision**-0.5, effects.coefficients.shape)
         if size == 0.0:
             return of_prior
-        blocks, spread, middle = self._inverse(effects, np.diag(self.precision(n) / size))
-        covariance = solved(blocks, np.broadcast_to(np.eye(n), blocks.shape))
-        covariance = covariance + spread @ middle @ spread.swapaxes(1, 2)
+        right = np.broadcast_to(np.eye(n), effects.information.shape)
+        found, spread, middle = self._solved(effects, np.diag(effects.precision / size), right)
+        covariance = found + spread @ middle @ spread.swapaxes(1, 2)
         return np.minimum(np.sqrt(np.diagonal(covariance, axis1=1, axis2=2) / size), of_prior)
 
     def rearranged(self, state, order):
@@ -247,7 +256,23 @@ class CovariatePrior(DocPrior):
                 "a model with covariates does not support merge_topics: the sum of two priors is not the "
                 "exponential of a linear function of covariates. Use drop_topics."
             )
-        return {**fields, "effects": state.effects.of_topics(edit.stays)}
+        return {**fields, "effects": self._left(state.effects, edit.stays, state.total_samples)}
+
+    def _left(self, effects, stays, n_documents):
+        """Return the effects on the topics that stay, with the joint posterior that they had.
+
+        Integrating out the coefficients of the other topics reduces the total coupling S by the sum of their
+        U_k' V_k (Schur complement), so that M stays.
+        """
+        left, size = effects.of_topics(stays), effects.size(n_documents)
+        if size == 0.0:
+            return left
+        none = effects.information[:, :, :0]
+        _, spread, middle = self._solved(effects, np.diag(effects.precision / size), none)
+        scale = np.sqrt(np.diagonal(middle))
+        total = np.linalg.inv(middle / scale / scale[:, None]) / scale / scale[:, None]
+        total += np.einsum("kpq,kpr->qr", left.coupling, spread[stays])
+        return changed(left, total_coupling=total)
 
 
 def solved(matrices, right):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from functools import partial
 from os import PathLike
@@ -119,7 +120,7 @@ class DMRLDA(MinibatchLDAEstimator):
         Change of the logarithm of the Dirichlet parameter of each topic per unit of each covariate, lambda in
         the literature.
     covariate_effects_stderr_ : ndarray of shape (n_components_, n_covariates)
-        Standard errors of `covariate_effects_`, given the topics.
+        Standard errors of `covariate_effects_`, given the topics and the prior of the last update.
     covariate_names_in_ : ndarray of shape (n_covariates,)
         Names of the covariates, defined only if they were the columns of a DataFrame.
     topic_word_prior_ : float
@@ -166,13 +167,14 @@ class DMRLDA(MinibatchLDAEstimator):
       the Gaussian prior. The scale of a covariate does not matter. The first covariances have the weight of
       ten batches. If learning_decay is None, steps are at most 4 / t in all passes.
     - Dirichlet parameters are kept between 1e-6 and 1e4.
-    - Standard errors follow from the covariance of the gradients of documents. They include the uncertainty
-      of the topics of tokens, and the small weight of early documents in one pass. They do not include the
-      uncertainty of ``components_``. Few sweeps make them too small. For intervals, set
-      ``doc_burn_in=10, doc_sweeps=20``.
+    - Standard errors follow from the second derivatives of the likelihood. They include the uncertainty of
+      the topics of tokens, by the ratio of squared gradients to second derivatives of each topic, and the
+      small weight of early documents in one pass. They do not include the uncertainty of ``components_``.
+      Few sweeps make them too small. For intervals, set ``doc_burn_in=10, doc_sweeps=20``.
     - A token costs a pass over all topics for any number of topics, since documents do not share sums over
-      topics. With F covariates, a document costs ``4 * n_components * F ** 2`` operations more, and an update
-      ``n_components * F ** 3``. The model has another ``32 * n_components * F ** 2`` bytes.
+      topics. With F covariates, a document costs ``3 * n_components * F ** 2`` operations more, and an update
+      ``n_components * F ** 3``. The model has another ``16 * n_components * F ** 2`` bytes.
+    - ``fit`` and ``partial_fit`` ignore y. They warn if y is a table of floats and covariates are missing.
     - Not supported with covariates: merge_topics and distributed lanes.
 
     References
@@ -277,7 +279,7 @@ class DMRLDA(MinibatchLDAEstimator):
     def covariate_effects_stderr_(self) -> FloatArray:
         """Standard errors of `covariate_effects_`, ndarray of shape (n_components_, n_covariates)."""
         model = self._read()
-        effects, prior = model._state.effects, model._present_method().doc_prior
+        effects, prior = model._state.effects, CovariatePrior(self.doc_topic_prior)
         if effects is None:
             raise AttributeError(
                 f"this {type(self).__name__} has no covariate_effects_stderr_: training did not set it."
@@ -326,6 +328,7 @@ class DMRLDA(MinibatchLDAEstimator):
         KeyboardInterrupt
             If you interrupt the call. The model keeps the last complete update.
         """
+        _warn_of_table(y, covariates)
         return super().fit(described(X, covariates), y, sample_weight)
 
     def partial_fit(
@@ -364,6 +367,7 @@ class DMRLDA(MinibatchLDAEstimator):
             As in `fit`. Also if n_components or the columns of covariates have changed. After an error, the
             model keeps the last complete update.
         """
+        _warn_of_table(y, covariates)
         return super().partial_fit(described(X, covariates), y, sample_weight)
 
     def fit_transform(
@@ -582,7 +586,9 @@ class DMRLDA(MinibatchLDAEstimator):
     def _begin_anew(self, X, select=None, *, streamed=False):
         documents = super()._begin_anew(X, select, streamed=streamed)
         if isinstance(X, DescribedDocuments):
-            effects = CovariateEffects.start(self._state.doc_topic_prior, X)
+            prior = self._method().doc_prior
+            alpha, scales = self._state.doc_topic_prior, (prior.scale, prior.intercept_scale)
+            effects = CovariateEffects.start(alpha, X, *scales)
             self._state = changed(self._state, effects=effects)
         return documents
 
@@ -599,8 +605,8 @@ class DMRLDA(MinibatchLDAEstimator):
             self.doc_topic_prior,
             "shares",
             n_components=self.n_components,
-            scale=self.covariate_prior_scale,
-            intercept_scale=self.intercept_prior_scale,
+            scale=float(self.covariate_prior_scale),
+            intercept_scale=float(self.intercept_prior_scale),
             most_over_t=MOST_OVER_T if self.learning_decay is None else np.inf,
         )
         return self._composed(**em_parts(self), doc_prior=prior, state_class=DMRState)
@@ -610,6 +616,17 @@ class DMRLDA(MinibatchLDAEstimator):
         return step if effects is None else OwnPriors(step, effects)
 
     _documents_per_update = documents_per_update
+
+
+def _warn_of_table(y, covariates):
+    """Warn if covariates seem to be given as y. Labels are integers or have one dimension."""
+    if covariates is None and getattr(y, "ndim", 1) == 2 and np.asarray(y).dtype.kind == "f":
+        warnings.warn(
+            "y is a table of numbers, which is ignored, and covariates=None. If these are the covariates of "
+            "documents, use covariates=y.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 DMRLDA.transform = outside_container(DMRLDA.transform)  # type: ignore[method-assign]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,10 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_non_negative
 
+from sktopic._documents._feature_names import check_distinct
 from sktopic._estimators._plug_in import column_names, plug_in_topics, shown_words
-from sktopic._runtime._arrays import largest
-from sktopic._runtime._compat import Interval, is_pandas_na, validate_params
+from sktopic._runtime._arrays import is_missing, largest
+from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._optional import import_pandas
 from sktopic._runtime._texts import plain_texts
 from sktopic._typing import FloatArray, IntArray, RandomState
@@ -154,7 +155,8 @@ def word_intrusion_tasks(
     Raises
     ------
     ValueError
-        If the words are unknown, if there are fewer than two topics, or if a topic has no intruder.
+        If the words are unknown, if two of the most probable words of topics have the same name, if there
+        are fewer than two topics, or if a topic has no intruder.
 
     See Also
     --------
@@ -193,10 +195,11 @@ def word_intrusion_tasks(
             "feature_names=None is invalid: must be the words of the columns, since the model does not know "
             "them. Pass get_feature_names_out() of the vectorizer."
         )
-    words = shown_words(model_or_components, feature_names, len(topics.store))
+    words = list(map(str, shown_words(model_or_components, feature_names, len(topics.store))))
     question = "Which word does not belong with the others? Answer with its number."
     top = top_columns(topics, n_words)
-    return _tasks(topics.components(), top, list(map(str, words)), question, "n_words", random_state)
+    check_distinct([words[column] for column in np.unique(top)], "feature_names")
+    return _tasks(topics.components(), top, words, question, "n_words", random_state)
 
 
 @validate_params(
@@ -221,7 +224,8 @@ def document_intrusion_tasks(
     proportions : array-like of shape (n_samples, n_components)
         Topic proportions of documents, as ``transform(X)`` of the model returns them. Rows are normalized.
     texts : sequence of str of length n_samples
-        Texts that raters read. Shorten long documents, as in ``[text[:500] for text in texts]``.
+        Texts that raters read. Shorten long documents, as in ``[text[:500] for text in texts]``. If several
+        documents have the same text, only the first of them is used.
     n_documents : int, default=3
         Number of documents with the largest proportions of the topic, at least 2. A task has one document
         more.
@@ -248,8 +252,7 @@ def document_intrusion_tasks(
     -----
     - The intruder is drawn from the documents that are among the ``n_documents`` with the largest proportions
       of another topic, and whose proportion of this topic is at most the mean over all documents.
-    - Leave out documents without words: they have the prior mean as proportions. Leave out repeated texts,
-      since a task may show copies of one text, and raters find the intruder without reading.
+    - Leave out documents without words: they have the prior mean as proportions.
 
     References
     ----------
@@ -270,10 +273,20 @@ def document_intrusion_tasks(
     texts = plain_texts(texts, "texts")
     if len(texts) != len(theta):
         raise ValueError(f"texts has {len(texts)} entries, but proportions has {len(theta)} documents.")
-    by_topic = np.ascontiguousarray(normalize(theta, norm="l1").T)
+    first: dict[str, int] = {}
+    for row, text in enumerate(texts):
+        first.setdefault(text, row)  # raters cannot tell two equal texts apart
+    rows = np.array(list(first.values()))
+    if n_documents >= len(rows):
+        raise ValueError(
+            f"n_documents={n_documents} is invalid: must leave an intruder for each topic, but there are "
+            f"{len(rows)} different texts."
+        )
+    by_topic = np.ascontiguousarray(normalize(theta[rows], norm="l1").T)
     question = "Which text is about another subject than the others? Answer with its number."
     top = largest(by_topic, n_documents)
-    return _tasks(by_topic, top, texts, question, "n_documents", random_state)
+    tasks = _tasks(by_topic, top, list(first), question, "n_documents", random_state)
+    return [replace(task, indices=tuple(rows[[*task.indices]].tolist())) for task in tasks]
 
 
 def _tasks(weights, top, texts, question, parameter, random_state):
@@ -401,7 +414,7 @@ def _numbers_of_answers(tasks, answers):
         )
     right, answered = np.zeros((2, len(tasks)), dtype=np.int64)
     for i, (task, given) in enumerate(zip(tasks, answers[:, None] if answers.ndim == 1 else answers)):
-        chosen = [each for each in given if not _is_missing(each)]
+        chosen = [each for each in given if not is_missing(each)]
         for each in chosen:
             is_number = isinstance(each, Real) and not isinstance(each, bool)
             if not is_number or each not in range(len(task.options)):
@@ -411,10 +424,6 @@ def _numbers_of_answers(tasks, answers):
                 )
         right[i], answered[i] = chosen.count(task.intruder), len(chosen)
     return right, answered
-
-
-def _is_missing(answer):
-    return answer is None or is_pandas_na(answer) or (isinstance(answer, Real) and math.isnan(answer))
 
 
 def _effective_number(right, answered, level):

@@ -24,8 +24,8 @@ def statistics(coefficients, covariates, counts, weights):
     """The means of what CovariateStatistics sums, by name."""
     n_topics, n = coefficients.shape
     sums = {"gradient": np.zeros((n_topics, n)), "total_coupling": np.zeros((n, n))}
-    blocks = "curvature", "information", "own_coupling", "coupling"
-    sums |= {name: np.zeros((n_topics, n, n)) for name in blocks}
+    sums |= {name: np.zeros((n_topics, n, n)) for name in ("curvature", "information", "coupling")}
+    sums["squares"] = np.zeros(n_topics)
     for covariate, n_k, w in zip(covariates, counts, weights / weights.sum()):
         x, alpha = np.array([1.0, *covariate]), prior_of(coefficients, covariate)
         a, length = alpha.sum(), n_k.sum()
@@ -37,10 +37,17 @@ def statistics(coefficients, covariates, counts, weights):
             mu = alpha[k] * (psi(a + length) - psi(a))
             sums["gradient"][k] += w * (y - mu) * x
             sums["curvature"][k] += (y + mu) / 2 * square
-            sums["information"][k] += (y - mu) ** 2 * square
-            sums["own_coupling"][k] += c * alpha[k] ** 2 * square
+            sums["information"][k] += max(mu - y + squared_chances(alpha[k], y), 0.0) * square
             sums["coupling"][k] += c * alpha[k] * a * square
+            sums["squares"][k] += w * ((y - mu) ** 2 + c * alpha[k] ** 2)
     return sums
+
+
+def squared_chances(alpha, y):
+    """The sum over tokens of the squared probability of opening a table, given that of the probability, y."""
+    if y <= 1.0:
+        return y
+    return 1.0 + alpha**2 * (polygamma(1, alpha + 1) - np.exp(-psi(alpha + 1) - (y - 1) / alpha))
 
 
 class Regression:
@@ -52,7 +59,7 @@ class Regression:
         self.coefficients[:, 0] = np.log(prior)
         self.precision = np.array([intercept_scale, *[scale] * n_covariates]) ** -2.0
         self.mean = np.array([np.log(n_topics**-0.55), *[0.0] * n_covariates])
-        self.averages, self.largest, self.n_updates = None, np.zeros(n_covariates), 0
+        self.averages, self.largest = None, np.zeros(n_covariates)
 
     def update(self, covariates, counts, rho, n_documents, weights=None):
         """A step of size rho with the documents of a batch, none of which is empty."""
@@ -65,8 +72,7 @@ class Regression:
         self.size = min(n_documents, 1.0 / self.inverse_size)
         self.largest = np.maximum(self.largest, np.abs(covariates).max(axis=0))
         slope = batch["gradient"] + self.precision * (self.mean - self.coefficients) / self.size
-        self.n_updates += 1
-        damping = block_diag(*self.averages["curvature"]) * 10 / (10 + self.n_updates)
+        damping = rho * block_diag(*batch["curvature"])
         step = rho * np.linalg.solve(self.information() + damping, slope.ravel()).reshape(slope.shape)
         for k, each in enumerate(step):
             step[k] /= max(1.0, 2.0 * np.abs(each * [1.0, *self.largest]).max())
@@ -74,16 +80,12 @@ class Regression:
 
     def information(self):
         """The mean information of all coefficients of all topics, with that of the prior."""
-        found, n_topics = self.averages, len(self.coefficients)
-        blocks = [
-            found["information"][k]
-            - np.outer(found["gradient"][k], found["gradient"][k])
-            + found["own_coupling"][k]
-            for k in range(n_topics)
-        ]
+        found = self.averages
+        information = zip(found["information"], found["squares"])
+        blocks = [known * min(squares / known[0, 0], 1.0) for known, squares in information]
         coupling = np.concatenate(found["coupling"])
         matrix = block_diag(*blocks) - coupling @ np.linalg.solve(found["total_coupling"], coupling.T)
-        return matrix + np.diag(np.tile(self.precision, n_topics)) / self.size
+        return matrix + np.diag(np.tile(self.precision, len(self.coefficients))) / self.size
 
     def standard_errors(self):
         variances = np.diag(np.linalg.inv(self.information())) / self.size
