@@ -9,7 +9,7 @@ table, measured  the table of the study, and what is compared
 says             "more", "less", "level", "no more" or "no less": of the differences, within the margin of the
                  `unit` ("nats" unless given, "NPMI", "topics" or "times")
 above, below     in place of `says`: the range that is claimed
-some             the claim is that it holds in one case at least
+least            in how many cases the claim has to hold; in all unless given
 opposite         what is found if a claim of "no more" or "no less" is true because the opposite is
 each             column -> values: a case for each combination. A value may be several columns.
 all              column -> values: a comparison for each combination; the claim is about all of them together

@@ -119,19 +119,19 @@ def verdicts_of(cases, limits, says=None, margin=0.0):
     return found
 
 
-def overall(verdicts, some=False):
-    """Return the verdict of a claim from its cases; some: it has to hold in one case, not in all."""
-    kinds = set(verdicts)
-    if not kinds:
+def overall(verdicts, least=None):
+    """Return the verdict of a claim from its cases; least: in how many it has to hold, if not in all."""
+    counts, n_cases = Counter(verdicts), len(verdicts)
+    n_failed, n_needed = counts[REFUTED] + counts[NO_DIFFERENCE], n_cases if least is None else least
+    if not verdicts:
         return NOT_JUDGED
-    decided = kinds - {UNDECIDED, MISSING}
-    if kinds <= {MISSING}:
+    if counts[MISSING] == n_cases:
         return MISSING
-    if some and CONFIRMED in kinds:
+    if counts[CONFIRMED] >= n_needed:
         return CONFIRMED
-    if decided == kinds and (len(kinds) == 1 or CONFIRMED not in kinds):
-        return REFUTED if REFUTED in kinds else kinds.pop()
-    return NOT_GENERAL if decided - {CONFIRMED} and not some else UNDECIDED
+    if n_failed == n_cases:
+        return REFUTED if counts[REFUTED] else NO_DIFFERENCE
+    return NOT_GENERAL if n_failed > n_cases - n_needed else UNDECIDED
 
 
 def in_words(verdicts):

@@ -73,7 +73,7 @@ def rows_of(paper, claim):
         "claim": claim["text"],
         "in the paper": claim["paper"],
         "measured": claim["measured"],
-        "verdict": overall(verdicts, claim.get("some", False)),
+        "verdict": overall(verdicts, claim.get("least")),
         "cases": in_words(verdicts),
         "opposite": f"{claim['opposite']} in {opposite} of {len(verdicts)}" if opposite else "",
         "corpora": len({each.corpus for _, each in measured}) or "",

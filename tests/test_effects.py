@@ -144,7 +144,7 @@ def test_covariates_that_determine_nothing_are_refused(lda):
         (sp.csr_array(LENGTHS[:, None]), TypeError, "(?s)covariates=.* must have one row for each"),
         (iter(LENGTHS), TypeError, "(?s)covariates=.* must have one row for each"),
         (LENGTHS[:, None, None], TypeError, "(?s)covariates=.* must have one row for each"),
-        ([[[1]]] * 60, TypeError, "covariates has values in covariate that are no numbers or categories"),
+        ([[[1]]] * 60, TypeError, "covariates has values in covariate that are neither numbers nor"),
         (LENGTHS + 1j, ValueError, "covariates has complex numbers in covariate; real numbers are allowed"),
         ([np.nan, *"ab" * 29, "a"], ValueError, "missing values in covariate"),
         (LENGTHS * 1e-101, ValueError, "covariates has numbers of size .*e-101 in covariate; rescale them"),

@@ -238,7 +238,9 @@ def _design(pandas, covariates):
         try:
             categories = column.astype("category").cat.remove_unused_categories()
         except TypeError:  # lists
-            raise TypeError(f"covariates has values in {name} that are no numbers or categories.") from None
+            raise TypeError(
+                f"covariates has values in {name} that are neither numbers nor categories."
+            ) from None
         for code, category in enumerate(categories.cat.categories[1:], start=1):
             columns.append((categories.cat.codes == code).to_numpy(dtype=np.float64))
             names.append(str(category) if covariates.shape[1] == 1 else f"{name}={category}")

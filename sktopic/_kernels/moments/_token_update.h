@@ -65,7 +65,7 @@ INLINED double matched_sum_all(double A, double g, double c, double s, double H,
     double between = k * k * g * (Q + (1.0 - g) * (2.0 * H - s - Q));
     double num = miss * A + hit;
     double sum = sum_or(num, miss + hit * v + between, A);
-    /* Not a choice between num and 0 before: GCC 14 makes a jump of that, and vectorizes no jumps. */
+    /* The choice comes last: GCC 14 compiles a choice of num to a jump, and does not vectorize jumps. */
     return num > 1e-14 ? sum : A;
 }
 
