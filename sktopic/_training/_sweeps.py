@@ -212,7 +212,7 @@ class SweepTrainer:
         """End the call, once; one that was interrupted keeps the documents that it has swept."""
         if self._has_entered:
             with uninterrupted(), self._lock(self.model):
-                method, state = self._method, self.model._state
+                method, state = self._method, self.model._checked()._state
                 mean = self._sum_of_draws / self._n_draws if self._n_draws > 1 else None
                 self._adopt(method.ended(state, self._call, mean))
                 self._has_entered = False

@@ -66,7 +66,8 @@ class Program:
 
 
 # Attributes that are no numbers, or may have NaN, and those that depend on parameters and covariates.
-NOT_FINITE = {"topic_names_", "validation_scores_", "move_history_", "covariate_names_in_"}
+NOT_FINITE = {"topic_names_", "validation_scores_", "covariate_names_in_"}
+NOT_FINITE |= {"move_history_", "training_history_"}
 NOT_ALWAYS_SET = {"n_components_range_", "intercept_", "covariate_effects_", "covariate_effects_stderr_"}
 # These may change the model's fitted state.
 TRAINING = {"fit", "fit_transform", "partial_fit", "name_topics", "add_features", "drop_topics"}
