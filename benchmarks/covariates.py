@@ -295,7 +295,7 @@ def write_texts(study):
         if all(of.values()):
             last = {name: np.array([run["scores"][-1] for run in runs]) for name, runs in of.items()}
             less = [interval(last["DMRLDA"] - last[name]) for name in TEXT_MODELS[1:]]
-            cells = [f"{mean:+.3f} ± {mean - low:.3f}" for mean, low, _ in less]
+            cells = [f"{round(mean, 3) + 0.0:+.3f} ± {mean - low:.3f}" for mean, low, _ in less]
             times = [cell for peer in PEERS.values() for cell in speeds(of["DMRLDA"], of[peer])]
             gains.append([corpus, *cells, *times])
     study.write("text", HEADS["text"], rows)
