@@ -1,6 +1,6 @@
 """Dirichlet-multinomial regression: effects by their formula, and covariates that travel with documents."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import joblib
 import numpy as np
@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import block_diag
 from scipy.optimize import minimize
 from scipy.special import polygamma, psi
+from scipy.stats import betabinom
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -105,6 +107,49 @@ def test_information_of_known_topics_is_exact_to_a_third_of_a_percent():
     alpha, n = np.meshgrid([1e-6, 1e-3, 0.1, 1.0, 7.0, 1e4], [0.0, 1.0, 2.0, 3.0, 20.0, 1e5])
     exact = alpha**2 * (polygamma(1, alpha) - polygamma(1, alpha + n))
     assert_allclose(squared_chances(alpha, psi(alpha + n) - psi(alpha)), exact, rtol=0.003, atol=1e-12)
+
+
+@pytest.mark.parametrize("covariates", [[[0.3, -1.0]], np.zeros((5, 0))], ids=["a document", "intercepts"])
+def test_information_is_the_negative_second_derivative_of_the_likelihood(covariates):
+    """Exactly for one document, and for documents of equal priors; to the 0.3 percent of squared chances."""
+    covariates = np.asarray(covariates)
+    counts = np.array([[3.0, 5, 2], [2, 4, 1], [1, 6, 6], [4, 2, 3], [2, 2, 2]])[: len(covariates)]
+    coefficients = np.array([[0.4, 0.3, -0.2], [0.9, 0.0, 0.1], [-0.1, -0.6, 0.3]])[
+        :, : 1 + covariates.shape[1]
+    ]
+    prior = np.array([reference.prior_of(coefficients, x) for x in covariates])
+    batch = DocumentReader(sp.csr_array(counts), DocumentValues(None, covariates)).batch(
+        np.arange(len(counts))
+    )
+    found = CovariateStatistics.of(batch, prior, psi(prior + counts) - psi(prior))
+
+    def log_likelihood(moved):
+        return reference.log_likelihood(coefficients + moved.reshape(coefficients.shape), covariates, counts)
+
+    h, moves = 1e-3, np.eye(coefficients.size)
+    exact = [
+        [
+            sum(s * t * log_likelihood(h * (s * a + t * b)) for s, t in product((1, -1), repeat=2))
+            for b in moves
+        ]
+        for a in moves
+    ]
+    coupling = np.concatenate(found.coupling)
+    information = block_diag(*found.information)
+    information -= coupling @ np.linalg.pinv(found.total_coupling) @ coupling.T
+    assert_allclose(information, -np.array(exact) / (4 * h**2), rtol=0.01, atol=1e-5)
+
+
+@pytest.mark.parametrize(("alpha", "total", "length"), [(0.5, 2.0, 20), (1.0, 3.0, 12), (5.0, 10.0, 30)])
+def test_squares_have_the_expectation_of_the_information(alpha, total, length):
+    """Over all counts of a topic (beta-binomial), of known topics."""
+    n = np.arange(length + 1.0)
+    counts, prior = np.column_stack([n, length - n]), np.tile([alpha, total - alpha], (length + 1, 1))
+    values = DocumentValues(betabinom.pmf(n, length, alpha, total - alpha), np.zeros((length + 1, 1)))
+    batch = DocumentReader(sp.csr_array(counts), values).batch(np.arange(length + 1))
+    found = CovariateStatistics.of(batch, prior, psi(prior + counts) - psi(prior))
+    assert_allclose(found.gradient, 0.0, atol=1e-12)
+    assert_allclose(found.information[:, 0, 0], found.squares, rtol=0.003)
 
 
 TINY = [[0, 1], [1, 1, 2], [2], [0, 2, 2, 1]]
@@ -281,14 +326,15 @@ def test_no_floating_point_error_is_hidden():
 
 @pytest.mark.parametrize("n_rare", [300, 12], ids=["frequent", "rare"])
 def test_planted_effects_are_in_intervals_of_95_percent(n_rare):
-    """Of 24 corpora of known topics: within three standard deviations of a binomial."""
-    inside = []
+    """Of 24 corpora of known topics: coverage and mean square within three standard deviations."""
+    scores = []
     for seed in range(24):
         X, D = documents(600, effects=EFFECTS, seed=seed, length=20.0, n_rare=n_rare)
         model = DMRLDA(covariate_prior_scale=10.0, **KNOWN).fit(X, covariates=D)
         z = (model.covariate_effects_ - EFFECTS[:, 1:]) / model.covariate_effects_stderr_
-        inside.append(np.abs(z) < 1.96)
-    assert abs(np.mean(inside) - 0.95) < 3 * np.sqrt(0.95 * 0.05 / 144)
+        scores.append(z)
+    assert abs(np.mean(np.abs(scores) < 1.96) - 0.95) < 3 * np.sqrt(0.95 * 0.05 / 144)
+    assert abs(np.mean(np.square(scores)) - 1.0) < 3 * np.sqrt(2 / 144)  # coverage may not be too small only
 
 
 # The interface
@@ -437,7 +483,7 @@ BAD = [
     (pd.DataFrame({"a": [1.0] * 50, "b": ["x"] * 50}), "must have .* but has 'x' in row 0 of column 'b'. E"),
     (pd.DataFrame({"a": [1.0] * 50, "b": ["1"] * 50}), "must have .* but has '1' in row 0 of column 'b'. E"),
     (pd.DataFrame({"a": pd.Categorical(["x"] * 50)}), "must have .* but has 'x' in row 0 of column 'a'. E"),
-    (pd.DataFrame({"a": pd.date_range("2020", periods=50)}), "must have .* has Timestamp.* of column 'a'"),
+    (pd.DataFrame({"a": pd.date_range("2020", periods=50)}), "must .* has Timestamp.* 'a'. Convert dates to"),
     ([[1.0, 1j]] * 50, "must have .* but has 1j in row 0 of column 1[.]$"),
     ([[1.0, 10**400]] * 50, "must have .* but has 1000.* in row 0 of column 1[.]$"),
     ("year", "must be a DataFrame or an array of numbers"),
@@ -486,8 +532,10 @@ def test_repeated_names_of_covariates_are_refused():
 def test_covariates_given_as_y_cause_a_warning(method):
     X, D = documents(50)
     for y in (D, D[:, :1], pd.DataFrame(D)):
-        with pytest.warns(UserWarning, match="y is a table of numbers, which is ignored, and covariates=No"):
+        message = "y is a table of numbers, which is ignored, and covariates=No"
+        with pytest.warns(UserWarning, match=message) as caught:
             getattr(DMRLDA(3, random_state=0), method)(X, y)
+        assert [each.filename for each in caught] == [__file__]
     # Labels cause none: warnings are errors in tests.
     labels = np.arange(50) % 3
     for y in (labels, labels / 3, labels.astype(str), np.eye(3, dtype=int)[labels], [[0.5]] * 50, None):

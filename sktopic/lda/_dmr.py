@@ -6,9 +6,11 @@ import warnings
 from collections.abc import Iterator
 from functools import partial
 from os import PathLike
+from os.path import dirname
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
+import sklearn
 from numpy.typing import ArrayLike, NDArray
 
 from sktopic._documents._covariates import DescribedDocuments, described
@@ -164,8 +166,8 @@ class DMRLDA(MinibatchLDAEstimator):
         model.fit(X, covariates=encode.fit_transform(table))
 
     - Effects are learned from the second update on, by steps along a natural gradient of the likelihood with
-      the Gaussian prior. The scale of a covariate does not matter. The first covariances have the weight of
-      ten batches. If learning_decay is None, steps are at most 4 / t in all passes.
+      the Gaussian prior. The scale of a covariate does not matter. The second derivatives of the first batch
+      have the weight of ten batches. If learning_decay is None, steps are at most 4 / t in all passes.
     - Dirichlet parameters are kept between 1e-6 and 1e4.
     - Standard errors follow from the second derivatives of the likelihood. They include the uncertainty of
       the topics of tokens, by the ratio of squared gradients to second derivatives of each topic, and the
@@ -174,7 +176,7 @@ class DMRLDA(MinibatchLDAEstimator):
     - A token costs a pass over all topics for any number of topics, since documents do not share sums over
       topics. With F covariates, a document costs ``3 * n_components * F ** 2`` operations more, and an update
       ``n_components * F ** 3``. The model has another ``16 * n_components * F ** 2`` bytes.
-    - ``fit`` and ``partial_fit`` ignore y. They warn if y is a table of floats and covariates are missing.
+    - Training ignores y, and warns if y is a table of floats and covariates are missing.
     - Not supported with covariates: merge_topics and distributed lanes.
 
     References
@@ -625,7 +627,8 @@ def _warn_of_table(y, covariates):
             "y is a table of numbers, which is ignored, and covariates=None. If these are the covariates of "
             "documents, use covariates=y.",
             UserWarning,
-            stacklevel=3,
+            # The line of the user's call. scikit-learn wraps fit_transform.
+            skip_file_prefixes=(dirname(__file__), dirname(sklearn.__file__)),
         )
 
 
