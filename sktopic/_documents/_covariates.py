@@ -66,11 +66,22 @@ def described(X, covariates):
         raise ValueError(
             f"covariates is invalid: must have shape (n_samples, n_covariates), but has {values.shape}."
         )
+    _check_no_categories(covariates)
     bad = ~(np.abs(values) <= LARGEST_COVARIATE)  # also NaN
     if bad.any():
         row, column = np.argwhere(bad)[0].tolist()
         raise _refused(values[row, column].item(), row, column, names)
     return DescribedDocuments(X, np.ascontiguousarray(values), names)
+
+
+def _check_no_categories(covariates):
+    """Raise ValueError if a column of a data frame has categories, also if they are numbers."""
+    if hasattr(covariates, "columns"):
+        for name, dtype in zip(covariates.columns, covariates.dtypes):
+            if str(dtype) == "category":
+                raise ValueError(
+                    f"covariates is invalid: must have numbers, but column {name!r} has categories. {ENCODE}"
+                )
 
 
 def _first_refused(covariates):
