@@ -76,7 +76,7 @@ def described(X, covariates):
 
 def _check_no_categories(covariates):
     """Raise ValueError if a column of a data frame has categories, also if they are numbers."""
-    if hasattr(covariates, "columns"):
+    if hasattr(covariates, "dtypes"):
         for name, dtype in zip(covariates.columns, covariates.dtypes):
             if str(dtype) == "category":
                 raise ValueError(
