@@ -118,6 +118,59 @@ class CovariateEffects(State):
         """Return the number of documents that the averages stand for, in a corpus of n_documents."""
         return min(n_documents, 1.0 / self.inverse_size) if self.inverse_size > 0.0 else 0.0
 
+    def solution(self, more, right):
+        """Return parts of the solution of equations with the mean information of all coefficients.
+
+        The information has the blocks B_k - U_k S^-1 U_k' on its diagonal, and -U_j S^-1 U_k' elsewhere, with
+        U the coupling and S the total coupling. This is the coupling of topics if their shares do not depend
+        on covariates, or if the coefficients of all topics change alike. The uncertainty of the topics of
+        tokens reduces B_k. By Woodbury's formula, the inverse has the blocks B_j^-1 (j = k, else 0) +
+        V_j M V_k'.
+
+        Returns
+        -------
+        found, spread, middle : (n_topics, m, j), (n_topics, m, m) and (m, m) B_k^-1 right_k, V and M
+        """
+        coupling, total = self.coupling, self.total_coupling
+        known = np.maximum(self.information[:, 0, 0], np.maximum(self.squares, SMALLEST))
+        blocks = (self.squares / known)[:, None, None] * self.information + more
+        found = solved(blocks, np.concatenate([right, coupling], axis=2))
+        found, spread = np.split(found, [right.shape[2]], axis=2)
+        scale = np.sqrt(np.diagonal(total))
+        scale = 1.0 / np.where(scale > LEAST_SCALE, scale, 1.0)
+        root = np.linalg.cholesky(scale[:, None] * total * scale + RIDGE * np.eye(len(scale)))
+        root = scale[:, None] * np.linalg.inv(root).T  # root @ root.T is the inverse of S
+        values, vectors = np.linalg.eigh(root.T @ np.einsum("kpq,kpr->qr", coupling, spread) @ root)
+        root = root @ vectors
+        return found, spread, root / (1.0 - np.minimum(values, MOST_COUPLED)) @ root.T
+
+    def standard_errors(self, n_documents):
+        """Return the standard errors of the coefficients, (n_topics, n_coefficients), at most the prior's."""
+        n, size = self.coefficients.shape[1], self.size(n_documents)
+        of_prior = np.broadcast_to(self.precision**-0.5, self.coefficients.shape)
+        if size == 0.0:
+            return of_prior
+        right = np.broadcast_to(np.eye(n), self.information.shape)
+        found, spread, middle = self.solution(np.diag(self.precision / size), right)
+        covariance = found + spread @ middle @ spread.swapaxes(1, 2)
+        return np.minimum(np.sqrt(np.diagonal(covariance, axis1=1, axis2=2) / size), of_prior)
+
+    def left(self, stays, n_documents):
+        """Return the effects on the topics that stay, with the joint posterior that they had.
+
+        Integrating out the coefficients of the other topics reduces the total coupling S by the sum of their
+        U_k' V_k (Schur complement), so that M stays.
+        """
+        left, size = self.of_topics(stays), self.size(n_documents)
+        if size == 0.0:
+            return left
+        none = self.information[:, :, :0]
+        _, spread, middle = self.solution(np.diag(self.precision / size), none)
+        scale = np.sqrt(np.diagonal(middle))
+        total = np.linalg.inv(middle / scale / scale[:, None]) / scale / scale[:, None]
+        total += np.einsum("kpq,kpr->qr", left.coupling, spread[stays])
+        return changed(left, total_coupling=total)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DMRState(LDAState):
@@ -203,45 +256,8 @@ class CovariatePrior(DocPrior):
         mean = np.zeros(coefficients.shape[1])
         mean[0] = np.log(default_prior(self.n_components))
         slope = (gradient + precision * (mean - coefficients))[..., None]
-        found, spread, middle = self._solved(effects, damping + np.diag(precision), slope)
+        found, spread, middle = effects.solution(damping + np.diag(precision), slope)
         return (found + spread @ (middle @ np.einsum("kpq,kpi->qi", spread, slope)))[..., 0]
-
-    def _solved(self, effects, more, right):
-        """Return parts of the solution of equations with the mean information of all coefficients.
-
-        The information has the blocks B_k - U_k S^-1 U_k' on its diagonal, and -U_j S^-1 U_k' elsewhere, with
-        U the coupling and S the total coupling. This is the coupling of topics if their shares do not depend
-        on covariates, or if the coefficients of all topics change alike. The uncertainty of the topics of
-        tokens reduces B_k. By Woodbury's formula, the inverse has the blocks B_j^-1 (j = k, else 0) +
-        V_j M V_k'.
-
-        Returns
-        -------
-        found, spread, middle : (n_topics, m, j), (n_topics, m, m) and (m, m) B_k^-1 right_k, V and M
-        """
-        coupling, total = effects.coupling, effects.total_coupling
-        known = np.maximum(effects.information[:, 0, 0], np.maximum(effects.squares, SMALLEST))
-        blocks = (effects.squares / known)[:, None, None] * effects.information + more
-        found = solved(blocks, np.concatenate([right, coupling], axis=2))
-        found, spread = np.split(found, [right.shape[2]], axis=2)
-        scale = np.sqrt(np.diagonal(total))
-        scale = 1.0 / np.where(scale > LEAST_SCALE, scale, 1.0)
-        root = np.linalg.cholesky(scale[:, None] * total * scale + RIDGE * np.eye(len(scale)))
-        root = scale[:, None] * np.linalg.inv(root).T  # root @ root.T is the inverse of S
-        values, vectors = np.linalg.eigh(root.T @ np.einsum("kpq,kpr->qr", coupling, spread) @ root)
-        root = root @ vectors
-        return found, spread, root / (1.0 - np.minimum(values, MOST_COUPLED)) @ root.T
-
-    def standard_errors(self, effects, n_documents):
-        """Return the standard errors of the coefficients, (n_topics, n_coefficients), at most the prior's."""
-        n, size = effects.coefficients.shape[1], effects.size(n_documents)
-        of_prior = np.broadcast_to(effects.precision**-0.5, effects.coefficients.shape)
-        if size == 0.0:
-            return of_prior
-        right = np.broadcast_to(np.eye(n), effects.information.shape)
-        found, spread, middle = self._solved(effects, np.diag(effects.precision / size), right)
-        covariance = found + spread @ middle @ spread.swapaxes(1, 2)
-        return np.minimum(np.sqrt(np.diagonal(covariance, axis1=1, axis2=2) / size), of_prior)
 
     def rearranged(self, state, order):
         fields = super().rearranged(state, order)
@@ -256,23 +272,7 @@ class CovariatePrior(DocPrior):
                 "a model with covariates does not support merge_topics: the sum of two priors is not the "
                 "exponential of a linear function of covariates. Use drop_topics."
             )
-        return {**fields, "effects": self._left(state.effects, edit.stays, state.total_samples)}
-
-    def _left(self, effects, stays, n_documents):
-        """Return the effects on the topics that stay, with the joint posterior that they had.
-
-        Integrating out the coefficients of the other topics reduces the total coupling S by the sum of their
-        U_k' V_k (Schur complement), so that M stays.
-        """
-        left, size = effects.of_topics(stays), effects.size(n_documents)
-        if size == 0.0:
-            return left
-        none = effects.information[:, :, :0]
-        _, spread, middle = self._solved(effects, np.diag(effects.precision / size), none)
-        scale = np.sqrt(np.diagonal(middle))
-        total = np.linalg.inv(middle / scale / scale[:, None]) / scale / scale[:, None]
-        total += np.einsum("kpq,kpr->qr", left.coupling, spread[stays])
-        return changed(left, total_coupling=total)
+        return {**fields, "effects": state.effects.left(edit.stays, state.total_samples)}
 
 
 def solved(matrices, right):

@@ -283,12 +283,12 @@ class DMRLDA(MinibatchLDAEstimator):
     def covariate_effects_stderr_(self) -> FloatArray:
         """Standard errors of `covariate_effects_`, ndarray of shape (n_components_, n_covariates)."""
         model = self._read()
-        effects, prior = model._state.effects, CovariatePrior(self.doc_topic_prior)
+        effects = model._state.effects
         if effects is None:
             raise AttributeError(
                 f"this {type(self).__name__} has no covariate_effects_stderr_: training did not set it."
             )
-        return prior.standard_errors(effects, model._state.total_samples)[:, 1:]
+        return effects.standard_errors(model._state.total_samples)[:, 1:]
 
     def fit(
         self,
