@@ -1,6 +1,5 @@
 """Ctrl-C is answered at once, and leaves the state of the last complete update."""
 
-import copy
 import itertools
 import signal
 import sys
@@ -19,7 +18,8 @@ from sktopic._runtime._parallel import Workers
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._training._sweeps import SweepTrainer
 from sktopic.hdp import _variational_split_merge
-from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, _collapsed_method
+from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
+from sktopic.lda._collapsed_method import CollapsedLDA
 
 from .conftest import all_attributes, assert_same_state, press_ctrl_c, state
 from .registry import CLASSES, STEPS, defaults, is_minibatch, is_sampler
@@ -336,22 +336,23 @@ def test_ctrl_c_just_before_the_end_of_a_call_does_not_take_the_end_away():
 
 
 @pytest.mark.parametrize("n_shards", [1, 2])
-def test_an_interrupted_recount_leaves_the_counts_of_the_last_sweep(n_shards, monkeypatch):
-    """Whole counts beside thirds from earlier documents get rounding errors, which the recount removes."""
-    models, recount = [], _collapsed_method.recount
-    start = CollapsedGibbsLDA(5, max_iter=9, n_draws=1, n_shards=n_shards, random_state=0).fit(FEW / 3.0)
-    for completed in (False, True):
+def test_the_end_of_a_call_changes_no_counts(n_shards, monkeypatch):
+    """Threads that read between the last sweep and the end of a call get what they get after it.
 
-        def interrupted_recount(state, call, completed=completed):
-            if completed:
-                recount(state, call)
-            raise KeyboardInterrupt
+    Whole counts beside thirds from earlier documents get rounding errors, which recounts remove.
+    """
+    last, ended = [], CollapsedLDA.ended
 
-        models.append(copy.deepcopy(start))
-        monkeypatch.setattr(_collapsed_method, "recount", interrupted_recount)
-        with pytest.raises(KeyboardInterrupt):
-            models[-1].partial_fit(FEW)
-    assert_same_state(*map(state, models))
+    def recorded(method, state, call, mean):
+        last.append((state.words.store.copy(), state.words.totals.copy()))
+        return ended(method, state, call, mean)
+
+    monkeypatch.setattr(CollapsedLDA, "ended", recorded)
+    model = CollapsedGibbsLDA(5, max_iter=9, n_draws=1, n_shards=n_shards, random_state=0).fit(FEW / 3.0)
+    model.partial_fit(FEW)
+    store, totals = last[-1]
+    assert_array_equal(model._state.words.store, store)
+    assert_array_equal(model._state.words.totals, totals)
 
 
 @pytest.mark.parametrize("name", ["LDA", "table indicators"])

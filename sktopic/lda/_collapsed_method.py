@@ -12,7 +12,6 @@ from sktopic._inference._token_counts import (
     column_sums,
     counts_exactly,
     in_order,
-    leaves_none_negative,
     log_rising_change,
     prior_gains,
     transfer_tokens,
@@ -89,13 +88,11 @@ class Call:
     ----------
     shards : list of Shard
     before : CountsBefore
-    none_negative : whether adding and removing tokens cannot make counts negative
     exact : whether adding and removing tokens has no rounding errors
     """
 
     shards: list
     before: CountsBefore
-    none_negative: bool
     exact: bool
 
     @property
@@ -237,12 +234,7 @@ class CollapsedLDA:
         smallest_ratio = smallest / (most_tokens + np.max(sums))
         shards = [Shard.of(each, state.doc_topic_prior, smallest_ratio) for each in batches]
         before = CountsBefore.of(state.words, np.unique(np.concatenate([shard.words for shard in shards])))
-        return Call(
-            shards=shards,
-            before=before,
-            none_negative=leaves_none_negative(batch.cell_count),
-            exact=counts_exactly(batch.cell_count, before.counts),
-        )
+        return Call(shards=shards, before=before, exact=counts_exactly(batch.cell_count, before.counts))
 
     def entered(self, state, call):
         """Return the state with the documents of the call. The first call assigns random topics to tokens."""
@@ -305,7 +297,7 @@ class CollapsedLDA:
         totals = workers.map_here(sweep, list(enumerate(call.shards)))
         for shard, z in zip(call.shards, topics_before):
             transfer_tokens(shard, z, words.store)
-        if not call.none_negative:
+        if not call.exact:
             recount(state, call)
         elif one_shard:
             words.totals[:] = totals[0]
@@ -338,13 +330,6 @@ class CollapsedLDA:
             words.store[before.words] = mean
             words.totals[:] = words.store.sum(axis=0)
             before.hold(words)
-        elif call.none_negative and not call.exact:  # otherwise counts are exact or already recounted
-            rows = words.store[before.words]
-            try:
-                recount(state, call)
-            except BaseException:
-                words.store[before.words] = rows
-                raise
         if not self.doc_prior.is_learned:
             return state
         return replace(state, gains=state.gains + prior_gains_of(state, call.shards))
