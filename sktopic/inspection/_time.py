@@ -310,10 +310,12 @@ def periods_of(dates, freq, n_documents):
         return periods, codes
     try:
         if pandas.tseries.frequencies.to_offset(freq).n < 1:
-            raise ValueError("the length of a period must be positive.")
+            raise ValueError("not a positive length")
         groups = pandas.Series(0, index=periods).groupby(pandas.Grouper(freq=freq))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"freq={freq!r}: {error}") from error
+        raise ValueError(
+            f"freq={freq!r} is invalid: must be an offset of pandas, such as 'MS' or '7D' ({error})."
+        ) from error
     return groups.size().index, groups.ngroup().to_numpy()[codes]
 
 
