@@ -544,6 +544,23 @@ def test_covariates_given_as_y_cause_a_warning(method):
     getattr(DMRLDA(3, random_state=0), method)(X, D, covariates=D)
 
 
+def test_covariates_far_from_zero_cause_a_warning():
+    X, D = documents(50)
+    far = D - D.mean(axis=0)
+    far[:, 1] += 21.0 * far[:, 1].std()
+    with pytest.warns(
+        UserWarning, match=r"covariates has numbers far from 0 in column 1: .*Subtract"
+    ) as caught:
+        DMRLDA(3, random_state=0).fit(X, covariates=far)
+    assert [each.filename for each in caught] == [__file__]
+    table = pd.DataFrame({"month": far[:, 0], "year": 1950 + np.arange(50)})
+    with pytest.warns(UserWarning, match="in column 'year'"):
+        DMRLDA(3, random_state=0).fit_transform(X, covariates=table)
+    # Constants do not change effects, and cause no warning.
+    far[:, 1] = 0.1
+    DMRLDA(3, random_state=0).fit(X, covariates=far)
+
+
 @pytest.mark.parametrize(("covariates", "message"), BAD, ids=range(len(BAD)))
 def test_invalid_covariates_are_refused_and_change_nothing(covariates, message):
     X, D = documents(50)

@@ -102,7 +102,12 @@ def test_dates_that_cannot_be_read_are_refused(lda):
         (["soon"] * N_DOCUMENTS, None, ValueError, "cannot be read by pandas.to_datetime"),
         (["2001", None] * 30, None, ValueError, "dates has 30 missing values, the first for document 1"),
         ([20010115] * N_DOCUMENTS, "YS", ValueError, "with freq, years 1 to 9999 are allowed"),
-        ([2001] * N_DOCUMENTS, "fortnight", ValueError, "freq='fortnight' is invalid: must be an offset of pandas"),
+        (
+            [2001] * N_DOCUMENTS,
+            "fortnight",
+            ValueError,
+            "freq='fortnight' is invalid: must be an offset of pandas",
+        ),
         ([2001] * N_DOCUMENTS, "0D", ValueError, "freq='0D' is invalid: must be .*not a positive length"),
         ([2001] * N_DOCUMENTS, "-1D", ValueError, "freq='-1D' is invalid: must be .*not a positive length"),
     ):

@@ -25,6 +25,12 @@ from sktopic.lda._covariate_prior import CovariateEffects, CovariatePrior, DMRSt
 from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
 from sktopic.lda._online_em import MOST_OVER_T, documents_per_update, em_parts
 
+# Largest mean of a covariate without a warning, in its standard deviations. In a simulated corpus of 2000
+# documents, 20 reduced effects by 4 percent, and 100 by half.
+MOST_DISTANT = 20.0
+# Smallest standard deviation of a covariate, relative to its mean, that is not rounding.
+SMALLEST_SPREAD = 1e-12
+
 WordTopics: TypeAlias = tuple[slice, NDArray[np.int32], FloatingArray]
 
 
@@ -333,7 +339,10 @@ class DMRLDA(MinibatchLDAEstimator):
             If you interrupt the call. The model keeps the last complete update.
         """
         _warn_of_table(y, covariates)
-        return super().fit(described(X, covariates), y, sample_weight)
+        documents = described(X, covariates)
+        if isinstance(documents, DescribedDocuments):
+            _warn_of_distance(documents)
+        return super().fit(documents, y, sample_weight)
 
     def partial_fit(
         self,
@@ -358,7 +367,7 @@ class DMRLDA(MinibatchLDAEstimator):
             1. Documents of weight 0 are left out.
         covariates : array-like or sparse matrix of shape (n_samples, n_covariates), or None, default=None
             Numbers that describe each document. The columns must be those of earlier calls. They
-            must be given in all calls or in none.
+            must be given in all calls or in none. With them, X cannot be an iterator.
 
         Returns
         -------
@@ -625,13 +634,30 @@ class DMRLDA(MinibatchLDAEstimator):
 def _warn_of_table(y, covariates):
     """Warn if covariates seem to be given as y. Labels are integers or have one dimension."""
     if covariates is None and getattr(y, "ndim", 1) == 2 and np.asarray(y).dtype.kind == "f":
-        warnings.warn(
+        _warn(
             "y is a table of numbers, which is ignored, and covariates=None. If these are the covariates of "
-            "documents, use covariates=y.",
-            UserWarning,
-            # The line of the user's call. scikit-learn wraps fit_transform.
-            skip_file_prefixes=(dirname(__file__), dirname(sklearn.__file__)),
+            "documents, use covariates=y."
         )
+
+
+def _warn_of_distance(documents):
+    """Warn if a covariate is so far from 0 that the prior of the intercept reduces its effects."""
+    mean, std = documents.values.mean(axis=0), documents.values.std(axis=0)
+    distant = np.flatnonzero((np.abs(mean) > MOST_DISTANT * std) & (std > SMALLEST_SPREAD * np.abs(mean)))
+    if len(distant):
+        first = distant[0]
+        name = first if documents.names is None else repr(documents.names[first])
+        _warn(
+            f"covariates has numbers far from 0 in column {name}: their mean is {mean[first]:.4g}, and their "
+            f"standard deviation {std[first]:.3g}. The prior of the intercept reduces the effects of such a "
+            "covariate. Subtract the mean."
+        )
+
+
+def _warn(message):
+    """Warn, with the line of the user's call. scikit-learn wraps fit_transform."""
+    places = dirname(__file__), dirname(sklearn.__file__)
+    warnings.warn(message, UserWarning, skip_file_prefixes=places)
 
 
 DMRLDA.transform = outside_container(DMRLDA.transform)  # type: ignore[method-assign]
