@@ -556,7 +556,9 @@ def test_covariates_far_from_zero_cause_a_warning():
     table = pd.DataFrame({"month": far[:, 0], "year": 1950 + np.arange(50)})
     with pytest.warns(UserWarning, match="in column 'year'"):
         DMRLDA(3, random_state=0).fit_transform(X, covariates=table)
-    # Constants do not change effects, and cause no warning.
+    # No documents and constants cause no warning.
+    with pytest.raises(ValueError, match="0 sample"):
+        DMRLDA(3, random_state=0).fit(X[:0], covariates=far[:0])
     far[:, 1] = 0.1
     DMRLDA(3, random_state=0).fit(X, covariates=far)
 

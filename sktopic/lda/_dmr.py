@@ -340,7 +340,7 @@ class DMRLDA(MinibatchLDAEstimator):
         """
         _warn_of_table(y, covariates)
         documents = described(X, covariates)
-        if isinstance(documents, DescribedDocuments):
+        if isinstance(documents, DescribedDocuments) and len(documents.values):
             _warn_of_distance(documents)
         return super().fit(documents, y, sample_weight)
 
