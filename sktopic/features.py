@@ -67,8 +67,9 @@ def align_features(X: Any, model: Any, *, unknown: Literal["error", "drop"] = "e
     if unknown not in ("error", "drop"):
         raise ValueError(f"unknown={unknown!r}: 'error' or 'drop' is allowed.")
     if not hasattr(X, "reindex") or not hasattr(X, "columns"):
+        advice = " Call X.to_pandas()." if hasattr(X, "to_pandas") else ""
         raise TypeError(
-            f"X is a {type(X).__name__}; a DataFrame of pandas is needed, whose columns have names."
+            f"X is a {type(X).__name__}; a DataFrame of pandas is needed, whose columns have names.{advice}"
         )
     names = getattr(model, NAMES, None)
     if names is None:

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 
 from sktopic.datasets import make_lda_documents
@@ -453,11 +454,14 @@ BAD_OPTIONS = [
 ]
 
 
-def test_metrics_name_a_bad_option():
+@pytest.mark.parametrize("skip", [False, True])
+def test_metrics_name_a_bad_option(skip):
+    """Also if scikit-learn is told to skip its checks, because kernels would write outside their arrays."""
     for metric, option, values in BAD_OPTIONS:
         for value in values:
             given = {"doc_topic_prior": 0.1, option: value}
-            assert_raises(ValueError, option, metric, np.ones((3, 12)), X, **given)
+            with config_context(skip_parameter_validation=skip):
+                assert_raises(ValueError, option, metric, np.ones((3, 12)), X, **given)
 
 
 # Numbers beyond what kernels and floats hold

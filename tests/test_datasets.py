@@ -364,6 +364,8 @@ def test_files_are_read_at_once_and_by_blocks(tmp_path, n_bytes):
         read_ldac(written([1, "0:1"]), vocab, n_features=3)
     vocab.write_bytes("\n".join(words).encode("latin-1"))
     assert list(read_ldac(written([1, "0:1"]), vocab)[1]) == words
+    vocab.write_text("\n".join(words), encoding="utf-8-sig")  # as editors of Windows save it
+    assert list(read_ldac(written([1, "0:1"]), vocab)[1]) == words
 
 
 @pytest.mark.usefixtures("n_bytes")

@@ -470,6 +470,9 @@ def test_names_of_covariates_are_kept_and_checked(tmp_path):
     assert not hasattr(DMRLDA(3, random_state=0).fit(X, covariates=D), "covariate_names_in_")
 
 
+DAMAGED = sp.csr_array(np.ones((50, 2)))
+DAMAGED.indices[0] = 3
+
 BAD = [
     (np.ones(50), r"must have shape \(n_samples, n_covariates\), but has \(50,\)"),
     (np.ones((50, 0)), r"must have shape \(n_samples, n_covariates\)"),
@@ -489,6 +492,8 @@ BAD = [
     ([[1.0, 10**400]] * 50, "must have .* but has 1000.* in row 0 of column 1[.]$"),
     ("year", "must be a DataFrame or an array of numbers"),
     ([[1.0, 2.0]] * 49 + [[1.0]], "must be a DataFrame or an array of numbers"),
+    (DAMAGED, r"it has column indices from 0 to 3; with its shape, 0 to 1 are allowed"),
+    (sp.coo_array(np.ones(50)), r"must have shape \(n_samples, n_covariates\), but has \(50,\)"),
 ]
 
 

@@ -146,6 +146,15 @@ def test_frames_are_aligned():
         align_features(frame, model, unknown="ignore")
     with pytest.raises(TypeError, match="ndarray"):
         align_features(X.toarray(), model)
+
+    class DataFrame:
+        """As that of polars."""
+
+        def to_pandas(self):
+            return frame
+
+    with pytest.raises(TypeError, match=r"X is a DataFrame; .* names\. Call X\.to_pandas\(\)\."):
+        align_features(DataFrame(), model)
     with pytest.raises(ValueError, match="has no feature names"):
         align_features(frame, OnlineEMLDA(n_components=3, random_state=0).fit(X))
 

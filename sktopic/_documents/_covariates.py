@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sktopic._documents._feature_names import check_distinct, listed, text_columns
+from sktopic._documents._matrices import check_sparse_structure
 from sktopic._runtime._arrays import is_missing, real_numbers
 
 # Squares of larger numbers, summed over documents, might overflow.
@@ -54,24 +55,39 @@ def described(X, covariates):
     names = text_columns(covariates)
     if names is not None:
         check_distinct(names, "covariates.columns")
+    if sp.issparse(covariates):
+        covariates = _dense(covariates)
     try:
-        values = real_numbers(covariates.toarray() if sp.issparse(covariates) else covariates)
+        values = real_numbers(covariates)
     except (TypeError, ValueError):
         entry = _first_refused(covariates)
         if entry is None:
             message = f"covariates is invalid: must be a DataFrame or an array of numbers. {ENCODE}"
             raise ValueError(message) from None
         raise _refused(*entry, names) from None
-    if values.ndim != 2 or values.shape[1] == 0:
-        raise ValueError(
-            f"covariates is invalid: must have shape (n_samples, n_covariates), but has {values.shape}."
-        )
+    _check_shape(values.shape)
     _check_no_categories(covariates)
     bad = ~(np.abs(values) <= LARGEST_COVARIATE)  # also NaN
     if bad.any():
         row, column = np.argwhere(bad)[0].tolist()
         raise _refused(values[row, column].item(), row, column, names)
     return DescribedDocuments(X, np.ascontiguousarray(values), names)
+
+
+def _dense(covariates):
+    """Return a sparse matrix as an ndarray; ValueError for indices outside of it, which SciPy trusts."""
+    _check_shape(covariates.shape)
+    try:
+        return check_sparse_structure(covariates, own=True).toarray()
+    except ValueError as error:
+        raise ValueError(f"covariates is invalid: {error}".replace(": X has ", ": it has ")) from None
+
+
+def _check_shape(shape):
+    """Raise ValueError unless there are rows and columns."""
+    if len(shape) != 2 or shape[1] == 0:
+        wanted = "(n_samples, n_covariates)"
+        raise ValueError(f"covariates is invalid: must have shape {wanted}, but has {shape}.")
 
 
 def _check_no_categories(covariates):

@@ -8,10 +8,16 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import scipy.sparse as sp
 from sklearn import get_config
-from sklearn.utils import _param_validation
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._missing import is_pandas_na
-from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions, make_constraint
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    Options,
+    StrOptions,
+    make_constraint,
+    validate_parameter_constraints,
+)
 
 try:  # scikit-learn >= 1.9
     from sklearn import callback
@@ -62,15 +68,15 @@ def has_progress_bar(estimator: object) -> bool:
 
 
 def validate_params(constraints: dict[str, list[Any]]) -> Callable[[Function], Function]:
-    """Decorator of functions that checks their parameters, as scikit-learn does it.
+    """Decorator of functions that checks their parameters, with the messages of scikit-learn.
 
-    Those with a range of integers arrive as int, since NumPy's integers overflow. bool is refused.
+    scikit-learn's own decorator can be switched off (skip_parameter_validation), but kernels need valid
+    numbers. Those with a range of integers arrive as int, since NumPy's integers overflow. bool is refused.
     """
-    check = _param_validation.validate_params(constraints, prefer_skip_nested_validation=True)
     whole = {name for name, allowed in constraints.items() if any(map(_is_integer_range, allowed))}
 
     def decorator(function: Function) -> Function:
-        checked, arguments = check(function), signature(function)
+        arguments = signature(function)
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -80,7 +86,8 @@ def validate_params(constraints: dict[str, list[Any]]) -> Callable[[Function], F
                 raise TypeError(f"{function.__name__}(): {error}") from None
             for name in whole & given.arguments.keys():
                 given.arguments[name] = _plain(name, given.arguments[name])
-            return checked(*given.args, **given.kwargs)
+            validate_parameter_constraints(constraints, given.arguments, function.__qualname__)
+            return function(*given.args, **given.kwargs)
 
         return cast(Function, call)
 

@@ -82,13 +82,13 @@ def iter_parquet(
     Yields
     ------
     X : csr_array of shape (n_documents, n_features)
-        Word counts of the next documents. Word indices are not checked here; the function that receives
-        the blocks checks them.
+        Word counts of the next documents.
 
     Raises
     ------
     ValueError
-        If a column does not hold lists of numbers, or the two lists of a document differ in length.
+        If a column does not hold lists of numbers, the two lists of a document differ in length, or a word
+        index is not in the vocabulary.
     ImportError
         If pyarrow is not installed.
 
@@ -149,6 +149,10 @@ def counts_of_lists(batch, n_features, indices, counts, place):
     )
     if not np.array_equal(lengths, expected):
         raise ValueError(f"{place}: {indices!r} and {counts!r} have lists of different lengths.")
+    # SciPy does not check indices: its functions would write outside their arrays.
+    if words.size and not (words.min() >= 0 and words.max() < n_features):
+        found = f"word indices from {words.min()} to {words.max()}"
+        raise ValueError(f"{place}: the column {indices!r} has {found}; must be 0 to {n_features - 1}.")
     indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     return sp.csr_array((values, words.astype(np.int64), indptr), shape=(batch.num_rows, n_features))
 

@@ -368,7 +368,7 @@ def parse_vocabulary(path, n_features, source):
     if not text:
         raise ValueError(f"{path} has no words.")
     try:
-        words = text.decode("utf-8").split("\n")
+        words = text.decode("utf-8-sig").split("\n")  # without the mark that editors of Windows put first
     except UnicodeDecodeError:
         words = text.decode("latin-1").split("\n")
     if n_features is not None and len(words) != n_features:
