@@ -22,8 +22,10 @@ family    training time and score of every estimator with its defaults, and of t
           of its own
 """
 
+import sys
 import time
 from functools import partial
+from inspect import isroutine
 
 import numpy as np
 from _corpora import N_TEST, default_corpus, load
@@ -31,10 +33,6 @@ from _study import Study, apart, new_parser, peak_megabytes, printed, seconds_of
 from _traces import add_documents, tomotopy_topics
 from _versions import columns_of
 
-import sktopic._documents._matrices as documents
-import sktopic._inference._dense_gibbs as dense
-import sktopic._inference._sparse_gibbs as sparse
-import sktopic._topics._topic_rows as topics
 from sktopic import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA, lda
 from sktopic._documents._matrices import DocumentReader, canonical_counts
 from sktopic._documents._sources import MatrixDocuments
@@ -203,15 +201,23 @@ def one_pass(report, train, test, n_components):
     report.line(n_components, "seconds of one pass", name, peer_seconds, own_seconds, ratio)
 
 
+def kernel_places():
+    """Return where the package finds its kernels, (module, name) of each."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("sktopic.")]
+    return [
+        (module, name)
+        for module in modules
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", "").startswith("sktopic._kernels") and isroutine(value)
+    ]
+
+
 def overhead(report, train, test, n_components):
     """Share of the mini-batch loop outside kernels."""
-    places = [(dense, "sweep_documents"), (dense, "add_cell_counts"), (topics, "gather_topics")]
-    places += [(sparse, "sweep_documents"), (sparse, "add_sampled_counts")]
-    places += [(documents.kernels, name) for name in ("copy_rows", "number_words")]
     model = OnlineEMLDA(n_components, random_state=0, max_iter=1, batch_size=100)
     part = train[:20000].astype(np.float64)
     model.partial_fit(part[:1])
-    with timed_in(dict(enumerate(places))) as spent:
+    with timed_in(dict(enumerate(kernel_places()))) as spent:
         total, _ = seconds_of(model.partial_fit, part)
     outside = 1 - sum(map(sum, spent.values())) / total
     report.line(n_components, "share of time outside kernels", "-", "-", outside, "-")
