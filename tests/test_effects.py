@@ -101,6 +101,8 @@ def test_covariates_may_be_categories_booleans_and_pipelines_take_texts(lda):
     group = pd.Categorical(list("abc") * 20, categories=list("cab"))
     for covariate in (group, pd.Series(group)):
         assert list(estimate_effect(lda, X, covariate)["covariate"].unique()) == ["(intercept)", "a", "b"]
+    table = estimate_effect(lda, X, pd.DataFrame({"shelf": group}))
+    assert list(table["covariate"].unique()) == ["(intercept)", "shelf=a", "shelf=b"]
     texts = ["one two three", "two three four", "four five", "one five two"] * 5
     pipeline = make_pipeline(CountVectorizer(), OnlineEMLDA(2, random_state=0)).fit(texts)
     name_topics(pipeline, {0: "numbers"})

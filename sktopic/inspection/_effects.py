@@ -72,7 +72,8 @@ def estimate_effect(
     covariates : DataFrame or array-like of shape (n_documents,) or (n_documents, n_covariates)
         One row per document. Numbers and booleans are used directly. A column of strings or categories
         becomes one indicator per category except the first, the baseline. Strings are ordered alphabetically.
-        ``pandas.Categorical(column, categories)`` sets another order. An intercept is added.
+        ``pandas.Categorical(column, categories)`` sets another order. The covariate of a category is
+        named "column=category", or "category" if a single column is no DataFrame. An intercept is added.
     n_samples : int, default=20
         Number of draws per document, at least 2.
     confidence_level : float, default=0.95
@@ -215,7 +216,8 @@ def _design(pandas, covariates):
                 "covariates, give a DataFrame."
             )
         covariates = values
-    if not isinstance(covariates, pandas.DataFrame):
+    is_table = isinstance(covariates, pandas.DataFrame)
+    if not is_table:
         covariates = pandas.DataFrame(list(covariates) if isinstance(covariates, tuple) else covariates)
         if list(covariates.columns) == [0]:
             covariates.columns = ["covariate"]
@@ -243,7 +245,7 @@ def _design(pandas, covariates):
             ) from None
         for code, category in enumerate(categories.cat.categories[1:], start=1):
             columns.append((categories.cat.codes == code).to_numpy(dtype=np.float64))
-            names.append(str(category) if covariates.shape[1] == 1 else f"{name}={category}")
+            names.append(f"{name}={category}" if is_table or covariates.shape[1] > 1 else str(category))
     check_distinct(names, "the list of covariates and categories")
     return np.column_stack(columns), names
 

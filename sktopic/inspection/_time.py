@@ -312,7 +312,7 @@ def periods_of(dates, freq, n_documents):
         if pandas.tseries.frequencies.to_offset(freq).n < 1:
             raise ValueError("not a positive length")
         groups = pandas.Series(0, index=periods).groupby(pandas.Grouper(freq=freq))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise ValueError(
             f"freq={freq!r} is invalid: must be an offset of pandas, such as 'MS' or '7D' ({error})."
         ) from error
@@ -321,7 +321,7 @@ def periods_of(dates, freq, n_documents):
 
 def _read_dates(pandas, dates, years):
     """Return the dates as a pandas Index of dates, or of integers unless `years` is true."""
-    if isinstance(dates, str) or not np.iterable(dates):
+    if isinstance(dates, str) or not np.iterable(dates) or getattr(dates, "ndim", 1) != 1:
         raise TypeError(f"dates={dates!r:.80} is invalid: must have one date for each document.")
     dates = pandas.Index(dates if hasattr(dates, "__array__") else list(dates))
     if isinstance(dates, pandas.PeriodIndex):
