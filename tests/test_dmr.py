@@ -340,6 +340,13 @@ def test_planted_effects_are_in_intervals_of_95_percent(n_rare):
 # The interface
 
 
+def test_effects_in_a_tiny_corpus_are_those_of_the_prior():
+    X, D = documents(50)
+    model = DMRLDA(4, total_samples=5e-324, random_state=0).fit(X, covariates=D)
+    assert_allclose(model.covariate_effects_, 0.0, atol=1e-9)
+    assert_allclose(model.covariate_effects_stderr_, 1.0, rtol=1e-9)
+
+
 def test_fit_is_partial_fit_and_threads_change_nothing():
     X, D = documents(100)
     model = DMRLDA(4, random_state=0, batch_size=16, max_iter=1, shuffle=False, total_samples=100)

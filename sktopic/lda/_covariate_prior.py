@@ -116,7 +116,7 @@ class CovariateEffects(State):
 
     def size(self, n_documents):
         """Return the number of documents that the averages stand for, in a corpus of n_documents."""
-        return min(n_documents, 1.0 / self.inverse_size) if self.inverse_size > 0.0 else 0.0
+        return min(max(n_documents, SMALLEST), 1.0 / self.inverse_size) if self.inverse_size > 0.0 else 0.0
 
     def solution(self, more, right):
         """Return parts of the solution of equations with the mean information of all coefficients.

@@ -165,7 +165,7 @@ class Call:
 
     def name_topics(self, names):
         name_topics(self.model, names)
-        return self.trained()
+        return self.model
 
     def fit_transform(self, X):
         twin = clone(self.model)
