@@ -231,6 +231,7 @@ def _serve(connection):
     warnings.simplefilter("error")
     # scikit-learn's: X was a data frame once and is none now.
     warnings.filterwarnings("ignore", ".* feature names", UserWarning)
+    warnings.filterwarnings("ignore", "covariates has numbers far from 0", UserWarning)
     for category in (CountsWarning, TopicLimitWarning, UndefinedMetricWarning):  # corpora are small
         warnings.simplefilter("ignore", category)
     while True:
