@@ -13,8 +13,8 @@ oHDP-SM is DirectAssignmentHDP with its defaults, on the papers with OUR_PASSES;
 choices of the paper (PAPER). oHDP has no moves, bHDP is that by memoized training in one batch, oHDP-CRF is
 OnlineVariationalHDP ("gensim": its HdpModel, a port of the authors' program), and CGS is CollapsedGibbsHDP
 without moves. Concentrations are learned where the model can, and but for oHDP-SM also topic_word_prior.
-learning_decay is 0.5 and learning_offset 1. Batches have 200 documents, 10 000 in the stream, as in the
-paper. Methods for batches see the first of five parts of arXiv only. Batch inference ends when its bound has
+learning_decay is 0.5 and learning_offset 1. Batches have 200 documents, 10 000 in the stream, whose length is
+given, as in the paper. Methods for batches see the first of five parts of arXiv only. Batch inference ends when its bound has
 risen by less than BOUND_RISE while the time grew by two fifths. A run of nips or arxiv ends after SECONDS of
 processor time if not before.
 
@@ -49,7 +49,8 @@ NIPS_DOCUMENTS = 1_500_000
 LEAST_PASSES = 100
 # Of oHDP-SM, whose last passes are others than those before.
 OUR_PASSES = 20
-STREAM_BATCH = 10_000
+# Documents of the stream and of a batch.
+STREAM, STREAM_BATCH = 490_000, 10_000
 ARXIV_FILES = tuple(f"arxiv_{i}" for i in range(5))
 # The paper's learning_decay, and slower ones.
 DECAYS, RATE_PASSES = (0.5, 0.7, 0.9), 20
@@ -167,7 +168,7 @@ def measure_arxiv(method, n_components, seed):
     if method in BATCH_METHODS:
         return {"trace": whole_trace(method, n_components, seed, train, test, SECONDS["arxiv"])}
     kind, settings = METHODS[method]
-    settings = {**settings, "batch_size": STREAM_BATCH, "random_state": seed}
+    settings = {**settings, "total_samples": STREAM, "batch_size": STREAM_BATCH, "random_state": seed}
     order, trace = np.random.RandomState(seed), Trace(SECONDS["arxiv"], **SELDOM)
     model = kind(n_components, **settings)
     with traced(trace, test):
