@@ -14,9 +14,9 @@ choices of the paper (PAPER). oHDP has no moves, bHDP is that by memoized traini
 OnlineVariationalHDP ("gensim": its HdpModel, a port of the authors' program), and CGS is CollapsedGibbsHDP
 without moves. Concentrations are learned where the model can, and but for oHDP-SM also topic_word_prior.
 learning_decay is 0.5 and learning_offset 1. Batches have 200 documents, 10 000 in the stream, whose length is
-given, as in the paper. Methods for batches see the first of five parts of arXiv only. Batch inference ends when its bound has
-risen by less than BOUND_RISE while the time grew by two fifths. A run of nips or arxiv ends after SECONDS of
-processor time if not before.
+given, as in the paper. Methods for batches see the first of five parts of arXiv only. Batch inference ends
+when its bound has risen by less than BOUND_RISE while the time grew by two fifths. A run of nips or arxiv
+ends after SECONDS of processor time if not before.
 
 Scores are document completion of at most 500 test documents. Times are processor time of training in one
 thread, without scoring. Intervals are of 95 percent over seeds (Student's t).

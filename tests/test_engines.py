@@ -16,6 +16,7 @@ PASSES = {
     "CollapsedGibbsLDA": 400,
     "scikit-learn": 16,
     "gensim": 16,
+    "gensim, 64 bits": 16,
     "tomotopy": 400,
     "topica, sparse": 400,
     "topica, warp": 400,
