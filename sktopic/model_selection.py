@@ -386,7 +386,12 @@ def _number_parameter(estimator, name):
 
 def _in_place(estimator, reference):
     """Return the reference after the first steps of the estimator's pipeline."""
-    reference = clone(reference)
+    try:
+        reference = clone(reference)
+    except TypeError:
+        raise TypeError(
+            f"references has {reference!r:.80}, which is invalid: must be an estimator."
+        ) from None
     if isinstance(reference, Pipeline) or not isinstance(estimator, Pipeline):
         return reference
     name = estimator.steps[-1][0]

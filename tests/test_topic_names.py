@@ -99,6 +99,7 @@ def test_names_that_cannot_be_are_refused_and_those_before_stay(lda):
         (set(NAMES), TypeError, r"names is a set; must be a list with one"),
         (frozenset(NAMES), TypeError, r"names is a frozenset; must be a list with one"),
         ({0: "onlineemlda3"}, ValueError, "the default name of topic 3"),
+        ({0: "Topic 3"}, ValueError, "the default name of topic 3"),
         ({0: "a\ud800"}, ValueError, r"names has 'a\\ud800', which contains a lone surrogate"),
     ):
         assert_raises(error, message, name_topics, lda, names)

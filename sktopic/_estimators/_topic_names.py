@@ -6,6 +6,7 @@ identities do not, so a name stays with its topic.
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -182,12 +183,12 @@ def _check_name(name, topic, prefix):
     if not name.strip():
         raise ValueError(f"names has {name!r} for topic {topic}; a name needs visible characters.")
     encoded(name, "names")
-    number = name.removeprefix(prefix)
-    is_default = number != name and number.isdecimal()
-    if is_default and name != default_name(prefix, topic):
-        raise ValueError(
-            f"names has {name!r} for topic {topic}, but this is the default name of topic {number}."
-        )
+    for default in (partial(default_name, prefix), default_label):
+        number = name.removeprefix(default(""))
+        if number != name and number.isdecimal() and name != default(topic):
+            raise ValueError(
+                f"names has {name!r} for topic {topic}, but this is the default name of topic {number}."
+            )
 
 
 def _check_distinct(names):
