@@ -269,12 +269,16 @@ PRIOR_RULES = {
 }
 TRUE = product(("synthetic",), (10, 20), FEW_SEEDS, METHODS)
 # Corpora, numbers of topics and methods of claims that need all the seeds: whether LDS overfits, whether more
-# than a hundred topics help, and the true number of topics.
+# than a hundred topics help, the true number of topics, time, boosting, and the HDP.
 OPEN = (
     (("synthetic", *FEW), TOPICS, ("LDS",)),
     (FEW, (MOST, 512), ("G-OEM", "V-OEM++", "SPLDA")),
     (("synthetic",), (10, 20), ("G-OEM", "SPLDA", "OLDA", "VarGibbs", "SGS")),
+    (FEW, (MOST,), ("OLDA",)),
+    (("nips_uci",), (MOST,), METHODS),
+    (("20news",), (MOST,), ("V-OEM++",)),
 )
+OPEN_BOOSTING, OPEN_HDP = ("kos", "20news"), ("synthetic", "kos", "nips_uci")
 
 
 def cells_of(variant):
@@ -326,7 +330,9 @@ STUDIES = {
         usual_run(c, s, m, k)
         for corpora, numbers, methods in OPEN
         for s, c, k, m in product(MANY_SEEDS, corpora, numbers, methods)
-    ],
+    ]
+    + [(c, s, "V-OEM", MOST, {}, False) for c, s in product(OPEN_BOOSTING, MANY_SEEDS)]
+    + [(c, s, m, 2, {}, True) for c, s, m in product(OPEN_HDP, MANY_SEEDS, HIERARCHICAL)],
 }
 
 

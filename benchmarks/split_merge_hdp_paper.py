@@ -39,10 +39,11 @@ BARS_STARTS = (2, 5, 10, 20, 40, 50, 80, 100)
 # 400 updates of the paper's moves, as in figure 2.
 BARS_PASSES = {"oHDP-SM, paper": 40}
 BARS_RUNS = {"oHDP-SM": BARS_STARTS, "oHDP-SM, paper": BARS_STARTS, "oHDP": (20, 50)}
-BARS_SEEDS = range(5)
 BOUND_PASSES = 10
 BOUND_RUNS = ((True, 100), (False, 100), (False, 300))
-SEEDS = range(3)
+# Of each part, and of the runs of OPEN, where the interval from three crosses a margin.
+SEEDS = {"bars": range(10), "rates": range(5), "nips": range(3), "long": range(1), "arxiv": range(3)}
+MANY_SEEDS = range(5)
 # As many as the paper's runs on NIPS saw.
 NIPS_DOCUMENTS = 1_500_000
 # Of methods that see one part of the stream again and again.
@@ -82,6 +83,7 @@ NIPS_RUNS += (("oHDP-CRF, gensim", 300),)
 ARXIV_RUNS = ((SM, 200), ("oHDP", 300), ("oHDP", 500), ("oHDP-SM", 200), ("oHDP-CRF", 300))
 ARXIV_RUNS += (("HybridHDP", 300), ("bHDP", 300), ("CGS", 300))
 RUNS_ON_TEXT = {"nips": NIPS_RUNS, "long": ((SM, 100),), "arxiv": ARXIV_RUNS}
+OPEN = {"nips": ((SM, 100), (SM, 300), ("oHDP-CRF", 300)), "arxiv": (("oHDP", 300), ("oHDP", 500))}
 BATCH_METHODS = ("bHDP", "CGS")
 PARAMETERS = ("topic_concentration", "doc_concentration", "topic_word_prior")
 
@@ -199,14 +201,16 @@ PARTS = {
 
 
 def runs_of(part):
-    """What there is to measure for a part."""
-    cells = {
-        "bars": (cell for of, n in BARS_RUNS.items() for cell in product([of], n, BARS_SEEDS)),
-        "rates": ((*of, decay, seed) for seed, of, decay in product(SEEDS, NIPS_RUNS[:2], DECAYS)),
-        "bound": ((c, eta, *run) for c, eta, run in product(("kos", "nips1740"), (0.1, 0.02), BOUND_RUNS)),
-        **{name: ((*run, seed) for seed, run in product(SEEDS, of)) for name, of in RUNS_ON_TEXT.items()},
-    }
-    return [(part, *cell) for cell in cells[part]]
+    """What there is to measure for a part, seed by seed."""
+    if part == "bound":
+        return [(part, c, eta, *run) for c, eta, run in product(("kos", "nips1740"), (0.1, 0.02), BOUND_RUNS)]
+    runs = {
+        "bars": [(method, n) for method, starts in BARS_RUNS.items() for n in starts],
+        "rates": [(*run, decay) for run, decay in product(NIPS_RUNS[:2], DECAYS)],
+        **RUNS_ON_TEXT,
+    }[part]
+    seeds = sorted({*SEEDS[part], *MANY_SEEDS})
+    return [(part, *run, s) for s in seeds for run in (runs if s in SEEDS[part] else OPEN.get(part, ()))]
 
 
 # Tables and pictures, from what the cache has.
