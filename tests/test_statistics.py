@@ -157,9 +157,12 @@ def test_work_of_clearing_is_that_of_updates_that_forget_everything(monkeypatch)
         (RunningSum(), 1.0, 1, False),
         (LangevinUpdate(0.3, 0.1, 9.0, key=0), 1.0, 0, False),
     ):
+        rules = SimpleNamespace(of=lambda state, rule=rule: rule)
+        method = SimpleNamespace(rule=rules, step_size=lambda state, update, rho=rho: rho)
         for words, n_tokens, n in ((whole, 1.0, clears * whole.store.size), (whole, 0.0, 0), (fewer, 1.0, 0)):
             state = SimpleNamespace(words=words, n_topic_updates=n_updates)
-            assert work_of_clearing(rule, rho, state, SimpleNamespace(n_tokens=n_tokens)) == n, rule
+            counts = SimpleNamespace(n_tokens=n_tokens)
+            assert work_of_clearing(method, state, counts, None) == n, rule
 
 
 def test_random_start_is_noise_around_one():

@@ -21,7 +21,7 @@ class DocumentValues(NamedTuple):
 
     def of(self, rows):
         """Return the values of some documents."""
-        return DocumentValues(*(None if array is None else array[rows] for array in self))
+        return DocumentValues(*[None if array is None else array[rows] for array in self])
 
     @classmethod
     def joined(cls, parts):

@@ -38,7 +38,7 @@ def check_arrays(model):
         if value != n_features:
             raise damaged(model, f"_state.{field} is {value!r:.40}")
     found = arrays_of(state)
-    layout = tuple(_kind_of(found[name]) if name in found else None for name in array_fields(kind))
+    layout = tuple([_kind_of(found[name]) if name in found else None for name in array_fields(kind)])
     fault = _fault_in(kind, layout, n_features)
     if fault is not None:
         raise damaged(model, fault)

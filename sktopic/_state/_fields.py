@@ -185,20 +185,25 @@ def _parts(state):
 
 @cache
 def _paths(kind, sort):
-    """The fields of one sort, as their names, the names of the parts that lead to each, and its own."""
-    paths = [(name, name.split(".")) for name in _declared(kind, sort)]
-    return tuple((name, tuple(path[:-1]), path[-1]) for name, path in paths)
+    """The fields of one sort by parts: names of the parts that lead there, and pairs of a field's name as in
+    `_declared` and its own."""
+    paths = {}
+    for name in _declared(kind, sort):
+        *parts, own = name.split(".")
+        paths.setdefault(tuple(parts), []).append((name, own))
+    return tuple(paths.items())
 
 
 def _found(state, sort):
     """What a state has in fields of one sort, those of parts too, by name."""
     found = {}
-    for name, parts, own in _paths(type(state), sort):
+    for parts, names in _paths(type(state), sort):
         holder = state
         for each in parts:
             holder = None if holder is None else getattr(holder, each)
         if holder is not None:
-            found[name] = getattr(holder, own)
+            for name, own in names:
+                found[name] = getattr(holder, own)
     return found
 
 

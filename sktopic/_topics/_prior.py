@@ -99,8 +99,9 @@ class PriorStatistics:
         sample_weight : (n_documents,) as how many each of them counts, or None: as one
         """
         total, n = prior.sum(), len(lengths) if sample_weight is None else float(sample_weight.sum())
-        total_gain = float(weighted_sum(digamma(total + lengths) - digamma(total), sample_weight))
-        log_theta = gains - total_gain + n * (digamma(prior) - digamma(total))
+        psi_total = digamma(total)
+        total_gain = float(weighted_sum(digamma(total + lengths) - psi_total, sample_weight))
+        log_theta = gains - total_gain + n * (digamma(prior) - psi_total)
         return cls(log_theta, prior * gains, total_gain, n)
 
     def plus(self, other):
@@ -153,9 +154,9 @@ class DocPrior:
         statistics (PriorStatistics) are those of the batch, n_documents the size of the corpus.
         """
         if self.rule == "shares":
-            gains = statistics.topic_gains
-            if gains.sum() > 0.0:
-                averages = (1.0 - rho) * averages + rho * gains / gains.sum()
+            gains, total = statistics.topic_gains, statistics.topic_gains.sum()
+            if total > 0.0:
+                averages = (1.0 - rho) * averages + rho * gains / total
             return averages, self._shares(averages, prior)
         if self.rule == "gamma":
             batch = np.append(statistics.topic_gains, statistics.total_gain) / statistics.n_documents

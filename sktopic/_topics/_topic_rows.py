@@ -169,7 +169,7 @@ def _gather(kernel, topics, words, of_topics, workers, dtype):
     of_topics : its last arrays, of one entry a topic
     """
     gathered = _filled(kernel, topics.store, words, (topics.scale, topics.offset, *of_topics), workers, dtype)
-    own = np.empty(0, dtype=int) if topics.entries is None else topics.entries.present(words)
+    own = () if topics.entries is None else topics.entries.present(words)
     if len(own):  # few words, as a rule: they are gathered again, from rows that have the entries
         rows, positions = _rows(topics, words[own]), np.arange(len(own), dtype=np.int32)
         as_they_are = np.ones(rows.shape[1]), np.zeros(rows.shape[1])

@@ -76,8 +76,9 @@ def _normalized(counts, store, weight, totals, topic_word_prior, entries):
     """phi proportional to weight * store + topic_word_prior; uniform for a topic without any of both."""
     norm = totals + prior_totals(counts.n_features, topic_word_prior, entries)
     empty = norm == 0
-    norm = np.where(empty, 1.0, norm)
-    offset = np.where(empty, 1.0 / counts.n_features, topic_word_prior / norm)
+    norm[empty] = 1.0
+    offset = topic_word_prior / norm
+    offset[empty] = 1.0 / counts.n_features
     own = None if entries is None else entries.times(1.0 / norm)
     token = 1.0 / norm if counts.frozen is None else np.where(counts.free, 1.0 / norm, 0.0)
     return TopicProbabilities(store, weight / norm, offset, own, token=token)

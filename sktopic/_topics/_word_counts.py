@@ -1,6 +1,6 @@
 """Counts of words in topics, stored word by word, which mini-batches update."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from sktopic._state._fields import State, array, changed, number, size, those_le
 
 # Parts the words of a batch are dealt in; fixed, because partial sums are added part by part.
 N_PARTS = 16
+PARTS = np.arange(N_PARTS + 1, dtype=np.int64)
 # Tells the stream of the random start from others of the seed.
 INITIAL_KEY = 0x696E6974
 # A scale below this is folded into the store (averaging loses digits as the scale falls: earlier).
@@ -38,7 +39,7 @@ def no_average(n_components):
 
 def part_bounds(n_rows):
     """Bounds of the fixed parts that rows are dealt in."""
-    return np.arange(N_PARTS + 1, dtype=np.int64) * n_rows // N_PARTS
+    return PARTS * n_rows // N_PARTS
 
 
 def word_cells(batch, words):
@@ -139,13 +140,13 @@ class WordCounts(State):
         """The columns of frozen topics, ndarray of int64."""
         return frozen_columns(self.frozen)
 
-    @contextmanager
     def holding(self, words=slice(None)):
         """Let frozen topics be what they were after a block that changes the rows of some words."""
+        return nullcontext() if self.frozen is None else self._held(words)
+
+    @contextmanager
+    def _held(self, words):
         held = self.frozen_columns
-        if not len(held):
-            yield
-            return
         rows = words if isinstance(words, slice) else words[:, None]
         store, totals = self.store[rows, held], self.totals[held]
         yield

@@ -288,9 +288,10 @@ def gathered_topics(topics, batch, prior, state, update, workers):
     return gathered
 
 
-def work_of_clearing(rule, rho, state, counts):
-    """Operations of setting the statistics to zero, if the rule does so."""
+def work_of_clearing(method, state, counts, update):
+    """Operations of setting the statistics to zero, if the rule of a method does so."""
     size = state.words.size
     if size < LONG_WORK // 10 or counts.n_tokens == 0.0:  # clearing so few entries takes no time
         return 0
-    return size if rule.discards(rho, state.n_topic_updates == 0) else 0
+    rho, is_first = method.step_size(state, update), state.n_topic_updates == 0
+    return size if method.rule.of(state).discards(rho, is_first) else 0

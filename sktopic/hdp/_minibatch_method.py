@@ -124,8 +124,7 @@ class HDPMethod(HDPUpdates):
         return self.rule(state.words, counts, rho, is_first, workers)
 
     def work(self, state, counts, update):
-        rho = self.step_size(state, update)
-        return counts.expected.work() + work_of_clearing(self.rule, rho, state, counts)
+        return counts.expected.work() + work_of_clearing(self, state, counts, update)
 
     # Edits
 

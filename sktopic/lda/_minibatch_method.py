@@ -270,9 +270,9 @@ class MinibatchLDA:
         return changed(state, word_prior=changed(state.word_prior, base=base))
 
     def work(self, state, counts, update):
-        rule, rho = self.rule.of(state), self.step_size(state, update)
         passes = self.rule.n_passes + (WORD_PRIOR_PASSES if self.learns_word_prior else 0)
-        return counts.expected.work() + passes * state.words.size + work_of_clearing(rule, rho, state, counts)
+        clearing = work_of_clearing(self, state, counts, update)
+        return counts.expected.work() + passes * state.words.size + clearing
 
     # Edits
 

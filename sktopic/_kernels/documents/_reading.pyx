@@ -109,10 +109,10 @@ def copy_rows(
     cdef int64_t n_entries = min(len(x_indices), len(x_data)), n_cells = 0
     cdef int32_t last
     cdef bint in_order = True, valid = True
-    start_array = np.take(x_indptr, rows).astype(np.int64, copy=False)
+    start_array = x_indptr.take(rows).astype(np.int64, copy=False)
     indptr_array = np.zeros(n_documents + 1, dtype=np.int64)
     cdef const int64_t[::1] start = start_array
-    cdef const int64_t[::1] end = np.take(x_indptr[1:], rows).astype(np.int64, copy=False)
+    cdef const int64_t[::1] end = x_indptr[1:].take(rows).astype(np.int64, copy=False)
     cdef int64_t[::1] indptr = indptr_array
     with nogil:
         for d in range(n_documents):
