@@ -5,12 +5,14 @@
 
 "--fit" trains every estimator with random_state=0 on a small corpus that is drawn with integers alone, and
 keeps the counts and the topics. "--compare" writes, for each estimator, the largest relative difference of an
-entry of components_ from that in the last file. It refuses files of other counts.
+entry of components_ from that in the last file. Other columns stay in the table. It refuses files of other
+counts.
 """
 
 import sys
 
 import numpy as np
+from _results import read_tables
 from _study import Study, new_parser
 
 from sktopic._loading import CLASSES
@@ -57,8 +59,15 @@ def compare(study, files):
     *others, here = (np.load(path) for path in paths)
     if not all(np.array_equal(there[COUNTS], here[COUNTS]) for there in others):
         raise SystemExit("the files are of other documents")
-    rows = ([name, *(difference(there[name], here[name]) for there in others)] for name in ESTIMATORS)
-    study.write("seeds", ["estimator", *names[:-1]], rows)
+    kept = {row["estimator"]: row for row in read_tables(study.path(".csv")).get("seeds", ())}
+    rows = [
+        kept.get(name, {})
+        | {"estimator": name}
+        | {column: difference(there[name], here[name]) for column, there in zip(names, others)}
+        for name in ESTIMATORS
+    ]
+    header = list(dict.fromkeys(column for row in rows for column in row))
+    study.write("seeds", header, [[row.get(column, "") for column in header] for row in rows])
 
 
 def main():

@@ -177,6 +177,22 @@ def test_a_claim_reads_what_a_run_had_by_some_time_or_number_of_documents(script
     assert number({"x": [3.0]}, {"value": "x", "seconds": 9.0}) is None
 
 
+def test_a_comparison_of_platforms_keeps_the_columns_of_other_machines(script, study, tmp_path, monkeypatch):
+    module, results = script("platforms"), study.Study("platforms", Namespace(update=False, output=tmp_path))
+    monkeypatch.setattr(module, "ESTIMATORS", ["A", "B"])
+    results.write("seeds", ["estimator", "C"], [["A", "1e-09"]])
+    here, there = str(tmp_path / "here.npz"), str(tmp_path / "there.npz")
+    np.savez(here, X=np.ones(3), A=np.array([1.0, 2.0]), B=np.ones(2))
+    np.savez(there, X=np.ones(3), A=np.array([1.0, 1.0]), B=np.ones(2))
+    module.compare(results, [f"D={there}", here])
+    first, second = study.read_tables(tmp_path / "platforms.csv")["seeds"]
+    assert first == {"estimator": "A", "C": "1e-09", "D": "5e-01"}
+    assert second == {"estimator": "B", "C": "", "D": "the same bits"}
+    np.savez(there, X=np.zeros(3))
+    with pytest.raises(SystemExit, match="other documents"):
+        module.compare(results, [f"D={there}", here])
+
+
 def test_every_run_is_kept_once_with_a_version_that_there_was(study, script):
     version_of = script("_versions").version_of
     for path in RUNS:

@@ -23,7 +23,7 @@ from sktopic.datasets import make_bars
 from sktopic.lda import OnlineEMLDA
 from sktopic.lda._lda_state import LDAState
 
-from .conftest import assert_raises, fingerprint, outcome
+from .conftest import all_attributes, assert_raises, fingerprint, outcome
 from .registry import allows, defaults, each, new
 
 X = make_bars(30, random_state=0).data
@@ -131,6 +131,15 @@ def test_parameters_keep_their_types_and_values(fitted, path):
         loaded = saved_and_loaded(model, path)
         assert type(getattr(loaded, name)) is type(value), (name, value)
         assert fingerprint(loaded.get_params()) == fingerprint(model.get_params()), (name, value)
+
+
+def test_a_parameter_that_a_file_lacks_takes_its_default(fitted, path):
+    fitted.save(path)
+    header, arrays = content_of(path)
+    assert header["parameters"].keys() > QUICK.keys()
+    header["parameters"] = QUICK
+    write(path, header, arrays)
+    assert fingerprint(all_attributes(sktopic.load(path))) == fingerprint(all_attributes(fitted))
 
 
 def test_random_state_goes_on_where_it_was(model, path):

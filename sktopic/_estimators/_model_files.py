@@ -32,7 +32,7 @@ from sktopic._runtime._array_archive import DAMAGED, ArrayArchive, write_archive
 from sktopic._runtime._attributes import attributes_of
 from sktopic._runtime._files import write_file
 
-# After the first release, the number increases with each change of the format.
+# The number increases if this version would misread files of earlier ones.
 FORMAT = "sktopic model 1"
 KEYS = {"format", "class", "version", "parameters", "fitted", "feature_names", "topic_names", "output"}
 # Attribute that scikit-learn sets: the container of set_output.
@@ -187,7 +187,9 @@ def _model_of(archive, classes, mapped, verify):
     if type(name) is not str or name not in classes:
         raise ValueError(f"its class {name!r:.80} is unknown; known classes are {', '.join(sorted(classes))}")
     cls = classes[name]
-    _check_names(f"parameters of {name}", parameters, {*cls._get_param_names()})
+    names = {*cls._get_param_names()}
+    # Files of earlier versions lack newer parameters, which take their defaults.
+    _check_names(f"parameters of {name}", parameters, names, optional=names)
     others = {f"parameters/{name}{part}" for name in parameters for part in _parts(parameters[name])}
     kind = max(kinds_of(cls), key=lambda kind: len(archive.declared.keys() & _names_of_arrays(kind)))
     found = fitted_in(archive, kind, others, mapped=mapped, verify=verify)
