@@ -123,6 +123,10 @@ def test_proportions_are_drawn_given_the_covariates_of_the_model(lda):
     assert_raises(TypeError, message, estimate_effect, lda, X, IS_LATE, model_covariates=D)
     message = "model_covariates is invalid: must have one row for each of the 60 samples of X, but has 59"
     assert_raises(ValueError, message, estimate_effect, dmr, X, IS_LATE, model_covariates=D[1:])
+    damaged = sp.csr_array(np.ones((60, 2)))
+    damaged.indices[0] = 3
+    message = "^model_covariates has column indices from 0 to 3; with its shape, 0 to 1 are allowed"
+    assert_raises(ValueError, message, estimate_effect, dmr, X, IS_LATE, model_covariates=damaged)
     message = "Negative values in data passed to DMRLDA"
     assert_raises(ValueError, message, estimate_effect, dmr, -X, IS_LATE, model_covariates=D)
 

@@ -217,7 +217,7 @@ def test_errors_name_the_parameter(cls):
         (sp.csr_array(np.full((K, V), 1j)), NO_NUMBERS),
         (sp.csr_array(MATRIX > 1), NO_NUMBERS),
         ({0: ["w1"]}, r"topic_word_prior is a dict; .*seed_prior\(groups, feature_names, n_components\)"),
-        (DAMAGED, "topic_word_prior is damaged: it has column indices"),
+        (DAMAGED, "topic_word_prior has column indices"),
     ):
         error = TypeError if isinstance(matrix, dict) else ValueError
         assert_raises(error, message, cls(topic_word_prior=matrix, **QUICK).fit, X)

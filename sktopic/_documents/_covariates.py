@@ -56,7 +56,8 @@ def described(X, covariates):
     if names is not None:
         check_distinct(names, "covariates.columns")
     if sp.issparse(covariates):
-        covariates = _dense(covariates)
+        _check_shape(covariates.shape)
+        covariates = check_sparse_structure(covariates, own=True, name="covariates").toarray()
     try:
         values = real_numbers(covariates)
     except (TypeError, ValueError):
@@ -72,15 +73,6 @@ def described(X, covariates):
         row, column = np.argwhere(bad)[0].tolist()
         raise _refused(values[row, column].item(), row, column, names)
     return DescribedDocuments(X, np.ascontiguousarray(values), names)
-
-
-def _dense(covariates):
-    """Return a sparse matrix as an ndarray; ValueError for indices outside of it, which SciPy trusts."""
-    _check_shape(covariates.shape)
-    try:
-        return check_sparse_structure(covariates, own=True).toarray()
-    except ValueError as error:
-        raise ValueError(f"covariates is invalid: {error}".replace(": X has ", ": it has ")) from None
 
 
 def _check_shape(shape):

@@ -38,7 +38,7 @@ KINDS = {"csr": "column indices", "csc": "row indices", "bsr": "indices of block
 ADDED_UP = ("coo", "bsr", "dia")
 
 
-def check_sparse_structure(X, own=False):
+def check_sparse_structure(X, own=False, name="X"):
     """Return a matrix that is safe to convert; anything else than a sparse matrix is returned as it is.
 
     Entries behind the last row are left out, since checks of counts would read them. Integers become float64
@@ -48,10 +48,14 @@ def check_sparse_structure(X, own=False):
     checked. Rows of CSR are checked again when they are copied (see `copied_rows`).
 
     own : whether the indices of CSR are to be copies, too
+    name : of the parameter, for messages
     """
     if not sp.issparse(X) or X.ndim != 2:  # the number of dimensions is checked with that of arrays
         return X
-    X = _with_whole_arrays(_with_own_indices(X, own))
+    try:
+        X = _with_whole_arrays(_with_own_indices(X, own))
+    except ValueError as error:
+        raise ValueError(f"{name} {error}") from None
     return X.astype(np.float64) if X.format in ADDED_UP and X.dtype.kind in "biu" else X
 
 
@@ -64,13 +68,13 @@ def _with_whole_arrays(X):
     elif kind == "dia":
         if X.data.ndim != 2 or X.offsets.shape != X.data.shape[:1]:
             raise ValueError(
-                f"X has diagonals of shape {X.data.shape} and offsets of shape {X.offsets.shape}; one offset "
+                f"has diagonals of shape {X.data.shape} and offsets of shape {X.offsets.shape}; one offset "
                 "for each diagonal is allowed."
             )
     elif kind == "lil":
         if not len(X.rows) == len(X.data) == X.shape[0]:
             raise ValueError(
-                f"X has lists for {len(X.rows)} rows of column indices and {len(X.data)} of entries; with "
+                f"has lists for {len(X.rows)} rows of column indices and {len(X.data)} of entries; with "
                 f"its shape {X.shape}, {X.shape[0]} are allowed."
             )
         for row, data in zip(X.rows, X.data):
@@ -83,7 +87,7 @@ def _with_whole_arrays(X):
             n_rows, n_columns = n_rows // X.blocksize[0], n_columns // X.blocksize[1]
         for name, array in (("indices", X.indices), ("indptr", X.indptr)):
             if array.dtype.kind != "i":
-                raise ValueError(f"X has {name} of dtype {array.dtype}; integers are allowed.")
+                raise ValueError(f"has {name} of dtype {array.dtype}; integers are allowed.")
         return _without_tail(X, n_rows, n_columns)
     return X
 
@@ -108,13 +112,13 @@ def _without_tail(X, n_rows, n_columns):
     _check_number(indices, KINDS[X.format], len(data))
     if indptr.shape != (n_rows + 1,):
         raise ValueError(
-            f"X has indptr of shape {indptr.shape}; with its shape {X.shape}, ({n_rows + 1},) is allowed."
+            f"has indptr of shape {indptr.shape}; with its shape {X.shape}, ({n_rows + 1},) is allowed."
         )
     if indptr.dtype != indices.dtype or indices.dtype not in INDEX_TYPES:  # which kernels do not read
         indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
     ascends, *bounds = kernels.structure_bounds(indptr, indices)
     if not ascends:
-        raise ValueError(f"X has indptr that does not ascend from 0 to at most its {len(indices)} entries.")
+        raise ValueError(f"has indptr that does not ascend from 0 to at most its {len(indices)} entries.")
     _check_bounds(*bounds, KINDS[X.format], n_columns)
     n_entries = indptr[-1]
     if n_entries < len(data):
@@ -131,14 +135,14 @@ def _check_indices(indices, name, size, n_entries):
 def _check_number(indices, name, n_entries):
     if indices.shape != (n_entries,):
         raise ValueError(
-            f"X has {name} of shape {indices.shape}, and {n_entries} entries; as many are allowed."
+            f"has {name} of shape {indices.shape}, and {n_entries} entries; as many are allowed."
         )
 
 
 def _check_bounds(smallest, largest, name, size):
     if smallest < 0 or largest >= size:
         raise ValueError(
-            f"X has {name} from {smallest} to {largest}; with its shape, 0 to {size - 1} are allowed."
+            f"has {name} from {smallest} to {largest}; with its shape, 0 to {size - 1} are allowed."
         )
 
 

@@ -202,12 +202,7 @@ def _as_matrix(value, n_components, n_features):
     """A matrix of Dirichlet parameters as float64, checked: ndarray, or CSC without zeros and duplicates."""
     wanted = f"({n_components}, {'n_features' if n_features is None else n_features})"
     if sp.issparse(value):
-        try:
-            value = check_sparse_structure(value, own=True)
-        except ValueError as error:
-            raise ValueError(
-                f"topic_word_prior is damaged: {error}".replace(": X has ", ": it has ")
-            ) from None
+        value = check_sparse_structure(value, own=True, name="topic_word_prior")
     shape = np.shape(value)
     if len(shape) != 2 or shape[0] != n_components or n_features not in (None, shape[1]):
         raise ValueError(

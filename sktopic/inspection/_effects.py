@@ -165,7 +165,7 @@ def _draws(estimator, X, n_samples, model_covariates):
     try:
         return np.asarray(estimator.sample_proportions(X, n_samples, **given), dtype=np.float64)
     except ValueError as error:
-        if str(error).startswith("covariates is invalid"):  # the name of the parameter there
+        if str(error).startswith("covariates "):  # the name of the parameter there
             raise ValueError(f"model_{error}") from None
         raise
 
