@@ -212,6 +212,12 @@ def test_bad_arguments_are_named(tmp_path):
         ({"n_components": [2.5]}, "a list of integers >= 1"),
         ({"param_name": "k"}, "OnlineEMLDA has no parameter k"),
         ({"n_words": 17}, "n_words=17"),
+        (
+            {"references": [HybridHDP]},
+            "references=.* must be a list of estimators, but has <class .*HybridHDP",
+        ),
+        ({"references": ["HybridHDP"]}, "must be a list of estimators, but has 'HybridHDP'"),
+        ({"references": make_pipeline(HybridHDP())}, r"references=Pipe.* is invalid: must be a list of est"),
         ({"cv": []}, r"cv=\[\] is invalid: must have at least one split"),
     ):
         assert_raises(ValueError, message, topic_number_curve, LDA, X, **SETTINGS | change)

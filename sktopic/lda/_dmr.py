@@ -17,6 +17,7 @@ from sktopic._documents._covariates import DescribedDocuments, described
 from sktopic._estimators._constraints import AT_LEAST_ONE, MATRIX, PRIOR, SHARED, ZERO
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._fitted_inference import Inference
+from sktopic._estimators._result_blocks import check_out
 from sktopic._estimators._topic_model import BLOCK_SIZE
 from sktopic._runtime._compat import StrOptions, outside_container
 from sktopic._state._fields import changed
@@ -436,7 +437,7 @@ class DMRLDA(MinibatchLDAEstimator):
         out : ndarray of shape (n_samples, n_components_), path of a .npy file, or None, default=None
             Where to write the proportions block by block, without holding all in memory. An array must be
             float64 or float32. A file has the type of the result; an existing file is replaced when the new
-            one is complete.
+            one is complete, unless X is read from it.
         covariates : array-like or sparse matrix of shape (n_samples, n_covariates), or None, default=None
             Numbers that describe each document. If None, the documents get `doc_topic_prior_` as their prior.
 
@@ -446,6 +447,7 @@ class DMRLDA(MinibatchLDAEstimator):
             Posterior mean topic proportions; rows sum to one. float32 if X is float32, else float64. With
             ``out``, that array or a read-only memory map of the file, regardless of `set_output`.
         """
+        check_out(out, X)
         answer = partial(Inference.all_proportions, out=out)
         return self._answer(described(X, covariates), answer, "transform")
 
