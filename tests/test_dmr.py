@@ -266,6 +266,19 @@ def fitted(X, D, **params):
     return DMRLDA(**{"n_components": 4, "random_state": 0, "batch_size": 20, **params}).fit(X, covariates=D)
 
 
+def test_a_single_topic_keeps_the_effects_that_it_has():
+    X, D = documents(120)
+    model = fitted(X, D, n_components=1, covariate_prior_scale=0.7)
+    assert_array_equal(model.covariate_effects_, 0.0)
+    assert_allclose(model.covariate_effects_stderr_, 0.7, rtol=1e-12)
+    model = fitted(X, D).drop_topics([0, 1, 3])
+    effects, errors = model.covariate_effects_, model.covariate_effects_stderr_
+    model.total_samples = 120
+    model.partial_fit(X, covariates=D)
+    assert_array_equal(model.covariate_effects_, effects)
+    assert_allclose(model.covariate_effects_stderr_, errors, rtol=1e-12)
+
+
 def test_a_column_of_zeros_changes_nothing():
     X, D = documents(120)
     model, other = fitted(X, D), fitted(X, np.column_stack([D[:, :1], np.zeros(120), D[:, 1:]]))

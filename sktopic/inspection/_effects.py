@@ -212,8 +212,8 @@ def _design(pandas, covariates):
         values = np.asarray(covariates)
         if values.ndim not in (1, 2):
             raise TypeError(
-                f"covariates={covariates!r:.80} is invalid: must have one row for each document. For several "
-                "covariates, give a DataFrame."
+                f"covariates={covariates!r:.80} is invalid: must be a DataFrame, or an array of one or two "
+                "dimensions with one row for each document. Convert sparse matrices by toarray()."
             )
         covariates = values
     is_table = isinstance(covariates, pandas.DataFrame)
