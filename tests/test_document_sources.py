@@ -244,6 +244,7 @@ def test_results_do_not_replace_the_documents_that_they_are_for(fitted, tmp_path
     for given, out in (
         (dense, path),
         (dense[10:20], str(link)),
+        ([X[:20], dense[20:]], path),
         (own, os.path.join(own.path, "indices.npy")),
         (own, os.path.join(own.path, "header.json")),
         (mapped, tmp_path / "data.npy"),

@@ -26,6 +26,8 @@ def _files_of(X):
     """Return the paths of the files that X is read from, as far as they are known."""
     if isinstance(X, Corpus):
         return [os.path.join(X.path, name) for name in FILES]
+    if isinstance(X, (list, tuple)):
+        return [path for block in X if hasattr(block, "shape") for path in _files_of(block)]
     arrays, found = [getattr(X, name, None) for name in MATRIX] if sp.issparse(X) else [X], []
     for array in arrays:
         while isinstance(array, np.ndarray):

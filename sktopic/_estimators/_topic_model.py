@@ -413,7 +413,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         out : ndarray of shape (n_samples, n_components_), path of a .npy file, or None, default=None
             Where to write the proportions block by block, without holding all in memory. An array must be
             float64 or float32. A file has the type of the result; an existing file is replaced when the new
-            one is complete, unless X is read from it.
+            one is complete. It must not be a file that X is read from.
 
         Returns
         -------

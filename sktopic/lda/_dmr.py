@@ -438,7 +438,7 @@ class DMRLDA(MinibatchLDAEstimator):
         out : ndarray of shape (n_samples, n_components_), path of a .npy file, or None, default=None
             Where to write the proportions block by block, without holding all in memory. An array must be
             float64 or float32. A file has the type of the result; an existing file is replaced when the new
-            one is complete, unless X is read from it.
+            one is complete. It must not be a file that X is read from.
         covariates : array-like or sparse matrix of shape (n_samples, n_covariates), or None, default=None
             Numbers that describe each document. If None, the documents get `doc_topic_prior_` as their prior.
 
