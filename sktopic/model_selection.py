@@ -333,6 +333,7 @@ def topic_number_curve(
     X = check_sparse_structure(X).tocsr() if sp.issparse(X) else X
     param_name = _number_parameter(estimator, param_name)
     candidates = [clone(estimator).set_params(**{param_name: int(number)}) for number in numbers]
+    references = _checked_references(references)
     candidates += [_in_place(estimator, reference) for reference in references]
     if isinstance(cv, Integral):
         cv = KFold(cv, shuffle=True, random_state=random_state)
@@ -384,14 +385,20 @@ def _number_parameter(estimator, name):
     return name
 
 
+def _checked_references(references):
+    """Return the references as a list; ValueError unless they are estimators in a list."""
+    invalid = f"references={references!r:.80} is invalid: must be a list of estimators"
+    if isinstance(references, BaseEstimator):  # a pipeline has the length and the items of a list
+        raise ValueError(f"{invalid}.")
+    for reference in references:
+        if isinstance(reference, type) or not isinstance(reference, BaseEstimator):
+            raise ValueError(f"{invalid}, but has {reference!r:.80}.")
+    return list(references)
+
+
 def _in_place(estimator, reference):
     """Return the reference after the first steps of the estimator's pipeline."""
-    try:
-        reference = clone(reference)
-    except TypeError:
-        raise TypeError(
-            f"references has {reference!r:.80}, which is invalid: must be an estimator."
-        ) from None
+    reference = clone(reference)
     if isinstance(reference, Pipeline) or not isinstance(estimator, Pipeline):
         return reference
     name = estimator.steps[-1][0]

@@ -6,6 +6,7 @@ import os
 import pickle
 import tracemalloc
 from itertools import filterfalse, pairwise, product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from sktopic._documents._sources import BlockDocuments, CorpusDocuments, MatrixD
 from sktopic._estimators._plug_in import check_documents, plug_in_topics
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._training._minibatches import SHUFFLE_KEY, VALIDATION_KEY
-from sktopic.datasets import make_bars, save_corpus
+from sktopic.datasets import make_bars, open_corpus, save_corpus
 from sktopic.inspection import top_documents, topic_table
 from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA
 from sktopic.metrics import coherence, document_completion, left_to_right, relative_score
@@ -228,6 +229,32 @@ def test_what_is_no_place_for_results(fitted, tmp_path, monkeypatch):
     ]:
         assert_raises((TypeError, ValueError), message, fitted.transform, given, out=out)
     assert os.listdir(tmp_path) == []
+
+
+def test_results_do_not_replace_the_documents_that_they_are_for(fitted, tmp_path):
+    path, link = tmp_path / "counts.npy", tmp_path / "link.npy"
+    np.save(path, X[:50].toarray().astype(float))
+    link.symlink_to(path)
+    dense, own = np.load(path, mmap_mode="r"), open_corpus(save_corpus(tmp_path / "corpus", X[:50]).path)
+    parts = ("data", "indices", "indptr")
+    for name in parts:
+        np.save(tmp_path / name, getattr(X[:50], name))
+    arrays = tuple(np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in parts)
+    mapped = sp.csr_array(arrays, shape=(50, X.shape[1]))
+    for given, out in (
+        (dense, path),
+        (dense[10:20], str(link)),
+        ([X[:20], dense[20:]], path),
+        (own, os.path.join(own.path, "indices.npy")),
+        (own, os.path.join(own.path, "header.json")),
+        (mapped, tmp_path / "data.npy"),
+    ):
+        before = Path(out).read_bytes()
+        assert_raises(ValueError, "out=.* is invalid: must be another file", fitted.transform, given, out=out)
+        assert Path(out).read_bytes() == before
+    for given in (own, dense, mapped):
+        out = os.path.join(own.path, "theta.npy")  # beside the files of the corpus
+        assert_array_equal(fitted.transform(given, out=out), fitted.transform(X[:50]))
 
 
 def test_a_relative_path_is_that_of_the_folder_in_which_the_call_began(fitted, tmp_path, monkeypatch):

@@ -18,11 +18,6 @@ def text_columns(table):
 
 def names_array(names, parameter):
     """Return names as an object array; ValueError unless they are a list of strings, one per column."""
-    if series_index(names) is not None:
-        raise ValueError(
-            f"{parameter} is invalid: must have the order of the columns, but is a Series with an index "
-            "other than 0, 1, 2 and so on. Its method to_list gives the order of its rows."
-        )
     try:
         array = np.array(names, dtype=object)
     except ValueError:  # of sequences of different sizes

@@ -48,44 +48,47 @@ def check_sparse_structure(X, own=False, name="X"):
     checked. Rows of CSR are checked again when they are copied (see `copied_rows`).
 
     own : whether the indices of CSR are to be copies, too
-    name : what messages call X
+    name : of the parameter, for messages
     """
     if not sp.issparse(X) or X.ndim != 2:  # the number of dimensions is checked with that of arrays
         return X
-    X = _with_whole_arrays(_with_own_indices(X, own), name)
+    try:
+        X = _with_whole_arrays(_with_own_indices(X, own))
+    except ValueError as error:
+        raise ValueError(f"{name} {error}") from None
     return X.astype(np.float64) if X.format in ADDED_UP and X.dtype.kind in "biu" else X
 
 
-def _with_whole_arrays(X, name):
+def _with_whole_arrays(X):
     """Return a sparse matrix without entries behind the last row; ValueError for arrays that do not fit."""
     kind = X.format
     if kind == "coo":
         for axis, indices in enumerate((X.row, X.col)):
-            _check_indices(name, indices, f"coordinates of axis {axis}", X.shape[axis], len(X.data))
+            _check_indices(indices, f"coordinates of axis {axis}", X.shape[axis], len(X.data))
     elif kind == "dia":
         if X.data.ndim != 2 or X.offsets.shape != X.data.shape[:1]:
             raise ValueError(
-                f"{name} has diagonals of shape {X.data.shape} and offsets of shape {X.offsets.shape}; one "
-                "offset for each diagonal is allowed."
+                f"has diagonals of shape {X.data.shape} and offsets of shape {X.offsets.shape}; one offset "
+                "for each diagonal is allowed."
             )
     elif kind == "lil":
         if not len(X.rows) == len(X.data) == X.shape[0]:
             raise ValueError(
-                f"{name} has lists for {len(X.rows)} rows of column indices and {len(X.data)} of entries; "
-                f"with its shape {X.shape}, {X.shape[0]} are allowed."
+                f"has lists for {len(X.rows)} rows of column indices and {len(X.data)} of entries; with "
+                f"its shape {X.shape}, {X.shape[0]} are allowed."
             )
         for row, data in zip(X.rows, X.data):
-            _check_indices(name, np.array(row), "column indices", X.shape[1], len(data))
+            _check_indices(np.array(row), "column indices", X.shape[1], len(data))
     elif kind in ("csr", "csc", "bsr"):
         n_rows, n_columns = X.shape
         if kind == "csc":
             n_rows, n_columns = n_columns, n_rows
         elif kind == "bsr":
             n_rows, n_columns = n_rows // X.blocksize[0], n_columns // X.blocksize[1]
-        for part, array in (("indices", X.indices), ("indptr", X.indptr)):
+        for name, array in (("indices", X.indices), ("indptr", X.indptr)):
             if array.dtype.kind != "i":
-                raise ValueError(f"{name} has {part} of dtype {array.dtype}; integers are allowed.")
-        return _without_tail(X, name, n_rows, n_columns)
+                raise ValueError(f"has {name} of dtype {array.dtype}; integers are allowed.")
+        return _without_tail(X, n_rows, n_columns)
     return X
 
 
@@ -103,46 +106,43 @@ def _with_own_indices(X, also_csr):
     return own
 
 
-def _without_tail(X, name, n_rows, n_columns):
+def _without_tail(X, n_rows, n_columns):
     """Return X without entries behind its last row; ValueError for bounds or indices that do not fit."""
     indptr, indices, data = X.indptr, X.indices, X.data
-    _check_number(name, indices, KINDS[X.format], len(data))
+    _check_number(indices, KINDS[X.format], len(data))
     if indptr.shape != (n_rows + 1,):
         raise ValueError(
-            f"{name} has indptr of shape {indptr.shape}; with its shape {X.shape}, ({n_rows + 1},) is "
-            "allowed."
+            f"has indptr of shape {indptr.shape}; with its shape {X.shape}, ({n_rows + 1},) is allowed."
         )
     if indptr.dtype != indices.dtype or indices.dtype not in INDEX_TYPES:  # which kernels do not read
         indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
     ascends, *bounds = kernels.structure_bounds(indptr, indices)
     if not ascends:
-        raise ValueError(
-            f"{name} has indptr that does not ascend from 0 to at most its {len(indices)} entries."
-        )
-    _check_bounds(name, *bounds, KINDS[X.format], n_columns)
+        raise ValueError(f"has indptr that does not ascend from 0 to at most its {len(indices)} entries.")
+    _check_bounds(*bounds, KINDS[X.format], n_columns)
     n_entries = indptr[-1]
     if n_entries < len(data):
         X = type(X)((data[:n_entries], indices[:n_entries], indptr), shape=X.shape)
     return X
 
 
-def _check_indices(name, indices, kind, size, n_entries):
-    _check_number(name, indices, kind, n_entries)
+def _check_indices(indices, name, size, n_entries):
+    _check_number(indices, name, n_entries)
     if n_entries:
-        _check_bounds(name, indices.min(), indices.max(), kind, size)
+        _check_bounds(indices.min(), indices.max(), name, size)
 
 
-def _check_number(name, indices, kind, n_entries):
+def _check_number(indices, name, n_entries):
     if indices.shape != (n_entries,):
         raise ValueError(
-            f"{name} has {kind} of shape {indices.shape}, and {n_entries} entries; as many are allowed."
+            f"has {name} of shape {indices.shape}, and {n_entries} entries; as many are allowed."
         )
 
 
-def _check_bounds(name, smallest, largest, kind, size):
+def _check_bounds(smallest, largest, name, size):
     if smallest < 0 or largest >= size:
         raise ValueError(
-            f"{name} has {kind} from {smallest} to {largest}; with its shape, 0 to {size - 1} are allowed."
+            f"has {name} from {smallest} to {largest}; with its shape, 0 to {size - 1} are allowed."
         )
 
 

@@ -3,11 +3,38 @@
 import os
 
 import numpy as np
+import scipy.sparse as sp
 
+from sktopic._documents._corpus import FILES, MATRIX, Corpus
 from sktopic._runtime._array_archive import npy_header
 from sktopic._runtime._files import real_path, write_file
 
 ALLOWED = np.dtype(np.float64), np.dtype(np.float32)
+
+
+def check_out(out, X):
+    """Raise ValueError if a path leads to a file of documents X, which would be replaced."""
+    if isinstance(out, (str, os.PathLike)) and os.path.exists(out):
+        for path in _files_of(X):
+            if os.path.exists(path) and os.path.samefile(out, path):
+                raise ValueError(
+                    f"out={os.fspath(out)!r} is invalid: must be another file, since X is read from this one."
+                )
+
+
+def _files_of(X):
+    """Return the paths of the files that X is read from, as far as they are known."""
+    if isinstance(X, Corpus):
+        return [os.path.join(X.path, name) for name in FILES]
+    if isinstance(X, (list, tuple)):
+        return [path for block in X if hasattr(block, "shape") for path in _files_of(block)]
+    arrays, found = [getattr(X, name, None) for name in MATRIX] if sp.issparse(X) else [X], []
+    for array in arrays:
+        while isinstance(array, np.ndarray):
+            if isinstance(array, np.memmap) and isinstance(array.filename, (str, os.PathLike)):
+                found.append(array.filename)
+            array = array.base
+    return found
 
 
 def write_blocks(out, blocks, n_rows, n_columns):

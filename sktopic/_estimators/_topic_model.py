@@ -38,6 +38,7 @@ from sktopic._estimators._constraints import AT_LEAST_ONE, SOME_SWEEPS, check_nu
 from sktopic._estimators._fitted_inference import Inference
 from sktopic._estimators._fitted_state import check_arrays, check_parts
 from sktopic._estimators._model_files import write_model
+from sktopic._estimators._result_blocks import check_out
 from sktopic._estimators._topic_names import renamed
 from sktopic._estimators._vocabulary import (
     add_features,
@@ -412,7 +413,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         out : ndarray of shape (n_samples, n_components_), path of a .npy file, or None, default=None
             Where to write the proportions block by block, without holding all in memory. An array must be
             float64 or float32. A file has the type of the result; an existing file is replaced when the new
-            one is complete.
+            one is complete. It must not be a file that X is read from.
 
         Returns
         -------
@@ -420,6 +421,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             Posterior mean topic proportions; rows sum to one. float32 if X is float32, else float64. With
             ``out``, that array or a read-only memory map of the file, regardless of `set_output`.
         """
+        check_out(out, X)
         return self._answer(X, partial(Inference.all_proportions, out=out), "transform")
 
     @validate_params({"n_topics": [AT_LEAST_ONE]})

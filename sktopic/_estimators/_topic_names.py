@@ -6,7 +6,6 @@ identities do not, so a name stays with its topic.
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -116,7 +115,7 @@ def renamed(pairs, names, identities, prefix):
     new = _by_number(names, handles(given, len(identities), prefix), prefix)
     for topic, name in new.items():
         by_identity.pop(identities[topic], None)
-        if name != default_name(prefix, topic):
+        if name not in (default_name(prefix, topic), default_label(topic)):
             by_identity[identities[topic]] = name
     # The name of a topic that is absent at present may be reused.
     taken, present = set(new.values()), set(identities)
@@ -183,9 +182,9 @@ def _check_name(name, topic, prefix):
     if not name.strip():
         raise ValueError(f"names has {name!r} for topic {topic}; a name needs visible characters.")
     encoded(name, "names")
-    for default in (partial(default_name, prefix), default_label):
-        number = name.removeprefix(default(""))
-        if number != name and number.isdecimal() and name != default(topic):
+    for default in (default_name(prefix, ""), default_label("")):
+        number = name.removeprefix(default)
+        if number != name and number.isdecimal() and number != str(topic):
             raise ValueError(
                 f"names has {name!r} for topic {topic}, but this is the default name of topic {number}."
             )

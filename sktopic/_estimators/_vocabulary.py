@@ -40,7 +40,7 @@ def set_feature_names(self: Model, names: ArrayLike) -> Model:
     ----------
     names : array-like of str of shape (n_features_in_,)
         The words in the order of the columns, such as ``get_feature_names_out()`` of a vectorizer. They
-        replace earlier names.
+        replace earlier names. The index of a pandas Series is ignored.
 
     Returns
     -------
@@ -52,8 +52,7 @@ def set_feature_names(self: Model, names: ArrayLike) -> Model:
     NotFittedError
         If the model is not fitted.
     ValueError
-        If names is not a list of different strings, one for each column, or is a Series with an index other
-        than 0, 1, 2 and so on.
+        If names is not a list of different strings, one for each column.
     RuntimeError
         If another thread is training this object.
 

@@ -165,7 +165,7 @@ def _draws(estimator, X, n_samples, model_covariates):
     try:
         return np.asarray(estimator.sample_proportions(X, n_samples, **given), dtype=np.float64)
     except ValueError as error:
-        if str(error).startswith("covariates is invalid"):  # the name of the parameter there
+        if str(error).startswith("covariates "):  # the name of the parameter there
             raise ValueError(f"model_{error}") from None
         raise
 
@@ -212,8 +212,8 @@ def _design(pandas, covariates):
         values = np.asarray(covariates)
         if values.ndim not in (1, 2):
             raise TypeError(
-                f"covariates={covariates!r:.80} is invalid: must be a DataFrame or an array with one row for "
-                "each document."
+                f"covariates={covariates!r:.80} is invalid: must be a DataFrame, or an array of one or two "
+                "dimensions with one row for each document. Convert sparse matrices by toarray()."
             )
         covariates = values
     is_table = isinstance(covariates, pandas.DataFrame)

@@ -52,7 +52,7 @@ def name_topics(
     names : sequence of str of shape (n_components,), dict of {int or str: str}, or callable
         One name per topic, or a dict from topic numbers (or present names) to names; other topics keep their
         names. A pandas Series is read as a dict, unless its index is 0, 1, 2 and so on. To remove a name,
-        pass the default name, such as "onlineemlda3" for topic 3. A callable gets a tuple of the ten most
+        pass a default name, "onlineemlda3" or "Topic 3" for topic 3. A callable gets a tuple of the ten most
         probable words of a topic, most probable first, and returns its name. It may ask a language model.
     documents : sequence of sequences of str, one for each topic, default=None
         Texts of typical documents of each topic. Only with a callable, which then gets two tuples: the words
@@ -63,8 +63,9 @@ def name_topics(
     NotFittedError
         If the model is not fitted.
     TypeError, ValueError
-        If the model is not from this library, or if names are empty, repeated, not strings, or do not match
-        its topics, or if a callable is given and the words are unknown. The old names are kept.
+        If the model is not from this library, or if names are empty, repeated, not strings, do not match its
+        topics, or are default names of other topics, or if a callable is given and the words are unknown. The
+        old names are kept.
 
     See Also
     --------

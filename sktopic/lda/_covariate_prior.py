@@ -232,6 +232,8 @@ class CovariatePrior(DocPrior):
         if isinstance(statistics, PriorStatistics):
             return super().learned(state, prior, statistics, rho, n_documents)
         effects = changed(state.effects, scale=self.scale, intercept_scale=self.intercept_scale)
+        if len(effects.coefficients) == 1:  # the proportion of a single topic is 1 for any coefficients
+            return {"effects": effects}
         n, t = statistics.n_documents, PRIOR_INERTIA + state.n_prior_updates + 1
         rho = min(rho, self.most_over_t / t)
         batch = {name: getattr(statistics, name) / n for name in AVERAGES}

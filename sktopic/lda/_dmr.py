@@ -17,6 +17,7 @@ from sktopic._documents._covariates import DescribedDocuments, described
 from sktopic._estimators._constraints import AT_LEAST_ONE, MATRIX, PRIOR, SHARED, ZERO
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._fitted_inference import Inference
+from sktopic._estimators._result_blocks import check_out
 from sktopic._estimators._topic_model import BLOCK_SIZE
 from sktopic._runtime._compat import StrOptions, outside_container
 from sktopic._state._fields import changed
@@ -178,7 +179,8 @@ class DMRLDA(MinibatchLDAEstimator):
     - Standard errors follow from the second derivatives of the likelihood. They include the uncertainty of
       the topics of tokens, by the ratio of squared gradients to second derivatives of each topic, and the
       small weight of early documents in one pass. They do not include the uncertainty of ``components_``.
-      Few sweeps make them too small. For intervals, set ``doc_burn_in=10, doc_sweeps=20``.
+      Few sweeps make them too small. For intervals, set ``doc_burn_in=10, doc_sweeps=20``. A single topic has
+      no effects to learn: its standard errors are those of the prior.
       `partial_fit` counts repeated documents as new ones. If you repeat documents, set total_samples to the
       size of the corpus, or standard errors are too small.
     - A token costs a pass over all topics for any number of topics, since documents do not share sums over
@@ -436,7 +438,7 @@ class DMRLDA(MinibatchLDAEstimator):
         out : ndarray of shape (n_samples, n_components_), path of a .npy file, or None, default=None
             Where to write the proportions block by block, without holding all in memory. An array must be
             float64 or float32. A file has the type of the result; an existing file is replaced when the new
-            one is complete.
+            one is complete. It must not be a file that X is read from.
         covariates : array-like or sparse matrix of shape (n_samples, n_covariates), or None, default=None
             Numbers that describe each document. If None, the documents get `doc_topic_prior_` as their prior.
 
@@ -446,6 +448,7 @@ class DMRLDA(MinibatchLDAEstimator):
             Posterior mean topic proportions; rows sum to one. float32 if X is float32, else float64. With
             ``out``, that array or a read-only memory map of the file, regardless of `set_output`.
         """
+        check_out(out, X)
         answer = partial(Inference.all_proportions, out=out)
         return self._answer(described(X, covariates), answer, "transform")
 
