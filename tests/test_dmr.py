@@ -507,7 +507,11 @@ BAD = [
     (pd.DataFrame({"a": [1.0] * 50, "b": ["1"] * 50}), "must have .* but has '1' in row 0 of column 'b'. E"),
     (pd.DataFrame({"a": pd.Categorical(["x"] * 50)}), "must have .* but has 'x' in row 0 of column 'a'. E"),
     (pd.DataFrame({"a": pd.Categorical([1, 2] * 25), "b": 1.0}), "must have numbers, but column 'a' has cat"),
-    (pd.DataFrame({"a": pd.date_range("2020", periods=50)}), "must .* has Timestamp.* 'a'. Convert dates to"),
+    (
+        pd.DataFrame({"a": pd.date_range("2020", periods=50)}),
+        "must .* has Timestamp.* 'a'. Convert dates and",
+    ),
+    (np.arange(50).astype("m8[D]")[:, None], "must .* has datetime.timedelta.* Convert dates and durations"),
     ([[1.0, 1j]] * 50, "must have .* but has 1j in row 0 of column 1[.]$"),
     ([[1.0, 10**400]] * 50, "must have .* but has 1000.* in row 0 of column 1[.]$"),
     ("year", "must be a DataFrame or an array of numbers"),

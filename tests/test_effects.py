@@ -2,6 +2,9 @@
 
 import math
 import re
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -147,7 +150,13 @@ def test_covariates_that_determine_nothing_are_refused(lda):
         (["one", *["other"] * 59], ValueError, "document 0 alone determines a coefficient"),
         (np.eye(60)[:, 1:], ValueError, "60 documents for 60 coefficients; more documents are needed"),
         ("year", TypeError, invalid),
-        (pd.date_range("2020", periods=60), ValueError, "covariates has dates in covariate; must be numbers"),
+        (
+            pd.date_range("2020", periods=60),
+            ValueError,
+            "covariates has dates or durations in covariate; must",
+        ),
+        ([date(2020, 1, 1 + i % 3) for i in range(60)], ValueError, "has dates or durations in covariate"),
+        (pd.DataFrame({"age": pd.to_timedelta(LENGTHS, "D")}), ValueError, "has dates or durations in age"),
         (sp.csr_array(LENGTHS[:, None]), TypeError, invalid),
         (iter(LENGTHS), TypeError, invalid),
         (LENGTHS[:, None, None], TypeError, invalid),
@@ -173,6 +182,14 @@ def test_numbers_beside_strings_are_numbers(lda, rows):
     given = estimate_effect(lda, X, rows(list(zip(LENGTHS, places))))
     assert given.covariate.unique().tolist() == ["(intercept)", "0", "1=south"]
     pd.testing.assert_frame_equal(given, frame)
+
+
+@pytest.mark.parametrize("kind", [Decimal, Fraction, lambda number: number * 2**70])
+def test_numbers_of_other_types_are_numbers(lda, kind):
+    numbers = [kind(int(number)) for number in LENGTHS]
+    expected = estimate_effect(lda, X, pd.DataFrame({"number": np.array(numbers, dtype=np.float64)}))
+    given = estimate_effect(lda, X, pd.DataFrame({"number": pd.Series(numbers, dtype=object)}))
+    pd.testing.assert_frame_equal(given, expected)
 
 
 def test_covariates_of_extreme_size_have_effects_of_the_inverse_size(lda):

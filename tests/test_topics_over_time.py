@@ -110,6 +110,7 @@ def test_dates_that_cannot_be_read_are_refused(lda):
             "freq='fortnight' is invalid: must be an offset of pandas",
         ),
         ([2001, 2002] * 30, "1ns", ValueError, "freq='1ns' is invalid: must be an offset of pandas"),
+        ([2001] * N_DOCUMENTS, pd.DateOffset(months=3), ValueError, "freq=.* is invalid: must be an offset"),
         ([2001] * N_DOCUMENTS, "0D", ValueError, "freq='0D' is invalid: must be .*not a positive length"),
         ([2001] * N_DOCUMENTS, "-1D", ValueError, "freq='-1D' is invalid: must be .*not a positive length"),
     ):

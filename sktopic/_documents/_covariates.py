@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from numbers import Number
 from typing import Any
 
@@ -110,8 +110,8 @@ def _refused(entry, row, column, names):
     """Return the ValueError that names an entry."""
     if is_missing(entry):
         advice = " Leave out documents with missing values, or fill them in."
-    elif isinstance(entry, date):
-        advice = " Convert dates to numbers, such as years."
+    elif isinstance(entry, date | timedelta):
+        advice = " Convert dates and durations to numbers, such as years."
     else:
         advice = "" if isinstance(entry, Number) else f" {ENCODE}"
     name = column if names is None else repr(names[column])

@@ -193,6 +193,8 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
       enters the parts of a topic once, and a merged topic has its pseudo-count once. There are no splits at
       a step size of 1.
     - The bound favors fewer topics than `score` does: on texts, scores may be higher without moves.
+    - 'online': in a stream, give total_samples its expected length. Otherwise, the first batches count as a
+      small corpus, where topics stay close to the prior and are merged. They are rarely split again.
     - 'online': batches of a few hundred documents make moves reliable; batches of one or two make none.
     - 'memoized': with moves and without components_init, `fit` starts from the topics of a Gibbs chain: 300
       sweeps of `CollapsedGibbsHDP` over at most four million tokens. It begins with ``0.5 * sqrt(tokens)``

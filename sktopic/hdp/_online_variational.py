@@ -135,6 +135,8 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     - Memory: 8 bytes * n_features * n_components. For each document of a batch, add 8 bytes *
       doc_n_components * (n_components + distinct words).
     - Randomness: only the initial topics and the order of documents are random.
+    - In a stream, give total_samples its expected length. Otherwise, the first batches count as a small
+      corpus, where topics stay close to the prior. Few topics then take most of the tokens.
     - Larger batches help more than in LDA: a topic without atoms in a batch loses weight and recovers slowly.
     - `transform` gives expected proportions over the topics in use, divided by their sum.
     - Departures from the paper: before each step, topics are sorted by their number of atoms, and atoms by

@@ -14,6 +14,7 @@ from sktopic._documents._covariates import LARGEST_COVARIATE
 from sktopic._documents._feature_names import check_distinct
 from sktopic._estimators._constraints import MOST_SWEEPS
 from sktopic._estimators._plug_in import after_pipeline, topic_labels
+from sktopic._runtime._arrays import real_numbers
 from sktopic._runtime._axes import CHARACTER_WIDTH, half_width, one_axes, width_of
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._optional import import_pandas
@@ -229,13 +230,14 @@ def _design(pandas, covariates):
     for name, column in covariates.items():
         if pandas.api.types.is_complex_dtype(column):
             raise ValueError(f"covariates has complex numbers in {name}; real numbers are allowed.")
-        if pandas.api.types.is_numeric_dtype(column):
-            columns.append(column.to_numpy(dtype=np.float64))
+        values = _numbers(pandas, column)
+        if values is not None:
+            columns.append(values)
             names.append(str(name))
             continue
-        if pandas.api.types.is_datetime64_any_dtype(column):
+        if column.dtype.kind in "mM" or pandas.api.types.infer_dtype(column) in ("date", "timedelta"):
             raise ValueError(
-                f"covariates has dates in {name}; must be numbers, such as years, or categories."
+                f"covariates has dates or durations in {name}; must be numbers, such as years, or categories."
             )
         try:
             categories = column.astype("category").cat.remove_unused_categories()
@@ -248,6 +250,16 @@ def _design(pandas, covariates):
             names.append(f"{name}={category}" if is_table or covariates.shape[1] > 1 else str(category))
     check_distinct(names, "the list of covariates and categories")
     return np.column_stack(columns), names
+
+
+def _numbers(pandas, column):
+    """Return the numbers of a column, such as Decimal, as ndarray of float64; None if it has other values."""
+    if pandas.api.types.is_numeric_dtype(column):
+        return column.to_numpy(dtype=np.float64)
+    try:
+        return real_numbers(column) if column.dtype == object else None
+    except (TypeError, ValueError):
+        return None
 
 
 def _check_design(design, names):

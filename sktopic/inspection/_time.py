@@ -312,7 +312,7 @@ def periods_of(dates, freq, n_documents):
         if pandas.tseries.frequencies.to_offset(freq).n < 1:
             raise ValueError("not a positive length")
         groups = pandas.Series(0, index=periods).groupby(pandas.Grouper(freq=freq))
-    except (TypeError, ValueError, ArithmeticError) as error:
+    except (TypeError, ValueError, ArithmeticError, NotImplementedError) as error:
         raise ValueError(
             f"freq={freq!r} is invalid: must be an offset of pandas, such as 'MS' or '7D' ({error})."
         ) from error

@@ -134,6 +134,9 @@ class HybridLDA(MinibatchLDAEstimator):
     sampled pairs of word and topic, as in Li et al., 2016. A distinct word of a batch costs n_components
     digamma functions. Memory: 8 bytes times n_features * n_components, plus the memory of one batch.
 
+    In a stream, give total_samples its expected length. Otherwise, the first batches count as a small
+    corpus, where topics stay close to the prior. Few topics then take most of the tokens.
+
     References
     ----------
     C. Dupuy and F. Bach, "Online but accurate inference for latent variable models with local Gibbs

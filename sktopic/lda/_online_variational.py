@@ -140,6 +140,9 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
     affects many topics if n_components is large. The start from documents reads 10,000 documents, chosen at
     random, or ``2 * n_components`` if that is more. Copies of a document count as one.
 
+    In a stream, give total_samples its expected length. Otherwise, the first batches count as a small
+    corpus, where topics stay close to the prior. Few topics then take most of the tokens.
+
     Departures from the paper:
 
     - Topics start from documents. In the paper they are random, as with ``components_init=None``.
