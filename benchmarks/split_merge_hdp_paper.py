@@ -2,7 +2,7 @@
 
     python benchmarks/split_merge_hdp_paper.py
 
-bars    figure 2 (a, d, g): 2000 documents of 20 bars, from eight numbers of topics, five corpora and seeds
+bars    figure 2 (a, d, g): 2000 documents of 20 bars, from eight numbers of topics, corpora and seeds
 nips    figure 2 (b, e, h): 1392 papers, the same seconds for each method
 long    the same with moves, until 1.5 million documents have been seen, as in the paper
 arxiv   figure 2 (c, f, i): 490 000 abstracts as a stream, in the place of the New York Times, as nips
@@ -126,7 +126,7 @@ def measure_bars(method, n_components, seed):
     model = kind(n_components, **settings, max_iter=passes, random_state=seed)
     trace = trace_of(model, train, test, np.inf, first=0.005, factor=1.2)
     truth = completion(bars.components + 1e-12, test, bars.doc_topic_prior)
-    return {"trace": trace, "truth": truth, "moves": moves_by_quarter(model, passes * train.shape[0])}
+    return {"trace": trace, "truth": truth, "moves": moves_by_quarter(model, model.n_iter_ * train.shape[0])}
 
 
 def moves_by_quarter(model, n_samples):
