@@ -215,10 +215,15 @@ PARTS = {
 }
 
 
+def truncation_batches(corpus):
+    """The batch sizes of figure 2."""
+    return TRUNCATION_BATCHES if corpus == "arxiv_0" else TRUNCATION_BATCHES[:1]
+
+
 def update_cells(corpus):
     """Largest number of topics, and batch size, of figures 1 and 2."""
-    sizes = TRUNCATION_BATCHES if corpus == "arxiv_0" else TRUNCATION_BATCHES[:1]
-    return dict.fromkeys((*product([100], BATCH_SIZES), *product(TRUNCATIONS, sizes)))
+    of_second = product(TRUNCATIONS, truncation_batches(corpus))
+    return dict.fromkeys((*product([100], BATCH_SIZES), *of_second))
 
 
 def runs_of(part):
@@ -262,15 +267,19 @@ def draw_ends(study, figure_of):
     """Figure 1 or 2, a panel for each corpus, size of batches where it does not vary, and measure."""
     if figure_of == "batch":
         name, varies, sizes = "batch size", 1, BATCH_SIZES
-        sets = {"": [(100, size) for size in BATCH_SIZES]}
+        sets = {corpus: (corpus, [(100, size) for size in BATCH_SIZES]) for corpus in LARGE_CORPORA}
     else:
         name, varies, sizes = "largest number of topics", 0, TRUNCATIONS
-        sets = {f", batches of {size}": [(n, size) for n in TRUNCATIONS] for size in TRUNCATION_BATCHES}
+        sets = {
+            f"{corpus}, batches of {size}": (corpus, [(n, size) for n in TRUNCATIONS])
+            for corpus in LARGE_CORPORA
+            for size in truncation_batches(corpus)
+        }
     cells, table, looks = {}, [], styles(ENDS)
-    for corpus, (where, runs) in product(LARGE_CORPORA, sets.items()):
+    for where, (corpus, runs) in sets.items():
         found = ends(study.cache, corpus, runs)
         table += [[corpus, method, *cell] for method in found for cell in end_cells(found[method])]
-        cells |= {f"{corpus}{where}{what}": (measure, found) for measure, what in MEASURES.items() if found}
+        cells |= {f"{where}{what}": (measure, found) for measure, what in MEASURES.items() if found}
     head = ["corpus", "method", "largest number of topics", "batch size", "seeds", "score", "from", "to"]
     head += ["equation 26", "its from", "its to", "topics in use", "seconds of training"]
     study.write(figure_of, head, table)
