@@ -28,7 +28,7 @@ KERNELS := $(wildcard $(addprefix sktopic/_kernels/*/*.,pyx pxd h))
 KERNEL_MODULES := $(subst /,.,$(basename $(wildcard sktopic/_kernels/*/*.pyx)))
 PROSE := $(wildcard *.md) Makefile setup.py \
 	pyproject.toml recipe sktopic tests examples benchmarks doc
-VERSIONS := 3.12 3.13 3.14 3.14t
+VERSIONS := 3.12 3.13 3.14 3.14t 3.15 3.15t
 # Tests of what has no state: each runs in several threads at once.
 PURE := tests/kernels tests/test_coherence.py tests/test_comparison.py tests/test_edge_numbers.py \
 	tests/test_exact_sum.py tests/test_metrics.py tests/test_prior.py tests/test_seeding.py tests/test_statistics.py
