@@ -490,9 +490,6 @@ def test_names_of_covariates_are_kept_and_checked(tmp_path):
     assert not hasattr(DMRLDA(3, random_state=0).fit(X, covariates=D), "covariate_names_in_")
 
 
-DAMAGED = sp.csr_array(np.ones((50, 2)))
-DAMAGED.indices[0] = 3
-
 BAD = [
     (np.ones(50), r"must have shape \(n_samples, n_covariates\), but has \(50,\)"),
     (np.ones((50, 0)), r"must have shape \(n_samples, n_covariates\)"),
@@ -600,10 +597,19 @@ def test_invalid_covariates_are_refused_and_change_nothing(covariates, message):
     for call in calls:
         with pytest.raises(ValueError, match=f"covariates is invalid: {message}"):
             call(X, covariates=covariates)
-        with pytest.raises(
-            ValueError, match=r"^covariates has column indices from 0 to 3; with its shape, 0 to"
-        ):
-            call(X, covariates=DAMAGED)
+    assert_same_state(state(model), before)
+
+
+def test_damaged_matrices_of_covariates_are_refused_and_change_nothing():
+    X, D = documents(50)
+    damaged = sp.csr_array(np.ones((50, 2)))
+    damaged.indices[0] = 3
+    model = DMRLDA(3, random_state=0).fit(X, covariates=D)
+    before = state(model)
+    message = "^covariates has column indices from 0 to 3; with its shape, 0 to 1 are allowed"
+    for call in (model.fit, model.partial_fit, model.transform):
+        with pytest.raises(ValueError, match=message):
+            call(X, covariates=damaged)
     assert_same_state(state(model), before)
 
 
