@@ -24,6 +24,11 @@ from sktopic._training._statistics_updates import BatchCounts
 
 # Entries of statistics that an update visits without a look for Ctrl-C: some tenths of a second.
 LONG_WORK = 200_000_000
+# partial_fit without total_samples expects so many times the documents that it has seen, if topics are
+# Dirichlet posteriors. In a small corpus, exp(E[log phi]) of most words is tiny. Topics that are larger by
+# chance then take most of the tokens, and keep them when the corpus has grown. With larger factors, the
+# posteriors are too narrow after some hundred documents, and scores fall.
+STREAM_GROWTH = 4.0
 # Tell the streams of one seed apart.
 FIT_KEY = 0x666974
 SHUFFLE_KEY = 0x73687566
@@ -60,6 +65,7 @@ class MinibatchMethod(Protocol):
     reads_whole_batches: bool  # whether the document step, or the update, has to see a batch as a whole
     learns_from_gains: bool  # whether an update is to have the PriorStatistics of its documents
     averages: bool  # whether the statistics are an average over updates
+    expects_growth: bool  # whether partial_fit without total_samples expects more documents
 
     def infer(self, state: Any, batch: Any, keys: Any, update: Update, workers: Workers) -> ExpectedCounts:
         """Return the expected counts of a DocumentBatch; a pure function."""
@@ -225,9 +231,17 @@ def add_minibatches(run: Run, documents, size: int, total_samples: float | None)
             number=state.n_updates,
             is_first_visit=True,
             is_whole_corpus=False,
-            total_samples=total_samples or state.corpus_size + n_new,
+            total_samples=total_samples or stream_size(run.method, state, n_new),
         )
         train_on_batch(run, reader, rows, update, n_new=n_new)
+
+
+def stream_size(method, state: MinibatchState, n_new: float) -> float:
+    """The size of the corpus, by weight, that partial_fit expects; n_new : documents of the next batch."""
+    n_documents = state.corpus_size + n_new
+    if not method.expects_growth or state.n_passes > 0:  # fit has seen a whole corpus
+        return n_documents
+    return STREAM_GROWTH * n_documents
 
 
 def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0) -> BatchCounts:

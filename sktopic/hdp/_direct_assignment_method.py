@@ -49,6 +49,7 @@ class DirectAssignment(HDPMethod):
     averages: ClassVar[bool] = (
         False  # documents do not subtract their previous contribution from the statistics
     )
+    expects_growth: ClassVar[bool] = True
 
     def start(self, n_features, seed):
         n, memoized = self.n_components, self.learning_method == "memoized"

@@ -29,6 +29,7 @@ class HDPUpdates(ABC):
     averages: ClassVar[bool] = True
     reads_whole_batches: ClassVar[bool] = True
     learns_from_gains: ClassVar[bool] = False
+    expects_growth: ClassVar[bool] = False
 
     @abstractmethod
     def learned(self, state: Any, counts: Any, update: Any, workers: Any) -> Any:

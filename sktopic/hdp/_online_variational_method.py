@@ -51,6 +51,7 @@ class OnlineVariational(HDPMethod):
 
     keeps_columns: ClassVar[bool] = True
     reads_whole_batches: ClassVar[bool] = False
+    expects_growth: ClassVar[bool] = True
     # The numbers of atoms of each topic are summed.
     learns_from_gains: ClassVar[bool] = True
 

@@ -61,6 +61,7 @@ class MinibatchLDA:
     keeps_places : whether topics keep their numbers. If so, none are exchanged.
     topics_per_word : None, or the length of the lists of SparseWordCounts
     state_class : class of the state, without such lists
+    expects_growth : whether `partial_fit` without total_samples expects more documents
     """
 
     n_components: int
@@ -79,6 +80,7 @@ class MinibatchLDA:
     keeps_places: bool = False
     topics_per_word: int | None = None
     state_class: type[LDAState] = LDAState
+    expects_growth: bool = False
 
     @property
     def reads_whole_batches(self):

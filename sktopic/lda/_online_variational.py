@@ -63,7 +63,8 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
         Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
-        weight of the documents given to `fit` and later calls of `partial_fit`.
+        weight of the documents given to `fit` and later calls of `partial_fit`. Without `fit`, four times
+        this weight.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=100
@@ -140,8 +141,8 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
     affects many topics if n_components is large. The start from documents reads 10,000 documents, chosen at
     random, or ``2 * n_components`` if that is more. Copies of a document count as one.
 
-    In a stream, give total_samples its expected length. Otherwise, the first batches count as a small
-    corpus, where topics stay close to the prior. Few topics then take most of the tokens.
+    In a stream, give total_samples its expected length if you know it. In a small corpus, topics stay close
+    to the prior, and few topics take most of the tokens.
 
     Departures from the paper:
 
@@ -235,6 +236,7 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
             word_prior=self._word_prior(rule=self.prior_update),
             view=geometric,
             leaning=LITTLE_LEANING,
+            expects_growth=True,
         )
 
     def _trains_on_whole_corpus(self):

@@ -1,0 +1,51 @@
+"""The size of the corpus that `partial_fit` expects without total_samples."""
+
+from sktopic.datasets import make_bars
+
+from .conftest import assert_same_state, state
+from .registry import each, new, takes_weights, variants
+
+X = make_bars(60, random_state=0).data
+# Their topics are Dirichlet posteriors, and documents read exp(E[log phi]).
+GROWING = {"HybridLDA", "OnlineVariationalLDA", "OnlineVariationalHDP", "DirectAssignmentHDP"}
+
+
+def learns_from_streams(estimator):
+    """Whether the size of the corpus is a parameter. Sums over all documents need none."""
+    params = estimator.get_params()
+    return "total_samples" in params and params.get("learning_method") != "memoized"
+
+
+def expects_growth(estimator):
+    return learns_from_streams(estimator) and type(estimator).__name__ in GROWING
+
+
+@each(variants(learns_from_streams))
+def test_the_expected_size_is_a_multiple_of_the_documents_seen(estimator):
+    model, factor = new(estimator), 4 if expects_growth(estimator) else 1
+    assert model.partial_fit(X[:10]).total_samples_ == 10 * factor
+    assert model.partial_fit(X[10:45]).total_samples_ == 45 * factor
+    assert model.set_params(total_samples=50).partial_fit(X[45:]).total_samples_ == 50
+    if takes_weights(estimator):
+        model.set_params(total_samples=None).partial_fit(X[:10], sample_weight=0.5)
+        assert model.total_samples_ == 65 * factor
+
+
+@each(variants(expects_growth))
+def test_an_update_is_that_of_a_corpus_of_the_expected_size(estimator):
+    # The start is random, because one call would take its topics from other documents than three.
+    stream, given, whole = (new(estimator, components_init=None) for _ in range(3))
+    for first in range(0, 48, 16):
+        batch = X[first : first + 16]
+        given.set_params(total_samples=4.0 * (first + 16)).partial_fit(batch)
+        stream.partial_fit(batch)
+    assert_same_state(state(stream), state(given.set_params(total_samples=None)))
+    assert_same_state(state(stream), state(whole.partial_fit(X[:48])))
+
+
+@each(variants(expects_growth))
+def test_after_fit_the_corpus_is_known(estimator):
+    model = new(estimator).fit(X[:40])
+    assert model.total_samples_ == 40
+    assert model.partial_fit(X[40:]).total_samples_ == 60
+    assert model.fit(X).total_samples_ == 60
