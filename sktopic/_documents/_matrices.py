@@ -441,8 +441,8 @@ class DocumentReader:
 
     def __init__(self, X, values=NO_VALUES, word_numbers=None):
         self._X, self._values, self._word_numbers = X, values, word_numbers
-        self._local_word = np.empty(X.shape[1], dtype=np.int32)
-        self._local_word.fill(-1)
+        # Not filled: memory of zeros costs nothing where no word of the documents is.
+        self._local_word = np.zeros(X.shape[1], dtype=np.int32)
 
     def batch(self, rows):
         """The documents of the rows (ndarray of int64), in that order."""

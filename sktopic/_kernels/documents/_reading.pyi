@@ -56,7 +56,7 @@ def number_words(
     indptr: NDArray[np.int64],  # (n_documents + 1,)
     cell_word: NDArray[np.int32],  # (n_cells,) IN/OUT
     cell_count: NDArray[np.float64],  # (n_cells,)
-    local_word: NDArray[np.int32],  # (n_features,) IN/OUT, -1 everywhere
+    local_word: NDArray[np.int32],  # (n_features,) IN/OUT, 0 everywhere
 ) -> tuple[
     NDArray[np.int64],  # clump_indptr (n_documents + 1,)
     NDArray[np.int32],  # words (n_words,)

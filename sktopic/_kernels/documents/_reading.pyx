@@ -150,8 +150,8 @@ def number_words(
     indptr : (n_documents + 1,) the cells of each document                            IN
     cell_word : (n_cells,) their words, which become local ones                       IN/OUT
     cell_count : (n_cells,) > 0                                                       IN
-    local_word : (n_features,) scratch, every entry -1 on entry, and on exit unless
-        that is an exception                                                          IN/OUT
+    local_word : (n_features,) scratch, the local number of each word plus one, or 0:
+        on entry, and on exit unless that is an exception, 0 everywhere               IN/OUT
 
     Returns
     -------
@@ -180,10 +180,10 @@ def number_words(
             count_work(&done, 16 * (indptr[d + 1] - indptr[d]))
             for cell in range(indptr[d], indptr[d + 1]):
                 w = cell_word[cell]
-                word = local_word[w]
+                word = local_word[w] - 1
                 if word < 0:
                     word = <int32_t>n_words
-                    local_word[w] = word
+                    local_word[w] = word + 1
                     words[n_words] = <int32_t>w
                     n_words += 1
                 cell_word[cell] = word
@@ -193,7 +193,7 @@ def number_words(
             clump_indptr[d + 1] = clumps
             lengths[d] = length
         for w in range(n_words):
-            local_word[words[w]] = -1
+            local_word[words[w]] = 0
             word_indptr[w + 1] += word_indptr[w]
         word_indptr[n_words] = n_cells
         for cell in range(n_cells - 1, -1, -1):  # the end of each word's cells moves down to their beginning
