@@ -69,7 +69,7 @@ class LaneUpdate:
             rows[row, self.added.indices] += weight * self.added.data.astype(np.float64, copy=False)
         else:
             averaged, average_weight = no_average(rows.shape[1])
-            added = self.added.astype(np.float64, copy=False)
+            added = np.ascontiguousarray(self.added, dtype=np.float64)
             words = self.words.astype(np.int32)
             add_rows(0, len(words), added, weight, words, rows, averaged, average_weight)
 

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from sktopic._kernels._groups import CountsTarget, WordCells
 from sktopic._kernels.documents._reading import copy_rows, number_words
