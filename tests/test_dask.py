@@ -22,6 +22,7 @@ from sktopic.dask._inference import ServedModel
 from sktopic.dask._rounds import Plan, rounds
 from sktopic.datasets import make_bars, save_corpus
 from sktopic.inspection import name_topics, top_words, topic_sizes, topic_table, word_topic_table
+from sktopic.lda import HybridLDA
 from sktopic.metrics import coherence, document_completion
 from tests.conftest import assert_raises, assert_same_state, state
 
@@ -213,6 +214,14 @@ def test_partial_fit_goes_on():
     assert_array_equal(model.transform(X[:9]), model.estimator_.transform(X[:9]))
     with pytest.raises(ValueError, match="X has 20 features, but OnlineEMLDA is expecting 25"):
         model.partial_fit(X[:50, :20])
+
+
+def test_partial_fit_expects_more_documents_unless_fit_came_before():
+    model = DaskTopicModel(HybridLDA(5, random_state=0), n_lanes=2, client=False)
+    assert model.partial_fit(X[:40]).estimator_.total_samples_ == 160
+    assert model.partial_fit(X[40:60]).estimator_.total_samples_ == 240
+    assert model.fit(X[:40]).estimator_.total_samples_ == 40
+    assert model.partial_fit(X[40:60]).estimator_.total_samples_ == 60
 
 
 def test_functions_that_describe_models_take_it(expected):

@@ -124,7 +124,8 @@ def state_of(model):
     scale = state.pop("_state.words.scale")
     for name in ("_state.words.store", "_state.words.totals"):
         state[name] = state[name] * scale
-    del state["_state.corpus_size"]  # not counted by lanes, which know the number
+    for name in ("_state.corpus_size", "_state.is_corpus"):  # not counted by lanes, which know the number
+        del state[name]
     if model.total_samples is None:
         del state["_state.total_samples"]
     return state

@@ -1,9 +1,12 @@
 """The size of the corpus that `partial_fit` expects without total_samples."""
 
-from sktopic.datasets import make_bars
+import pytest
 
-from .conftest import assert_same_state, state
-from .registry import each, new, takes_weights, variants
+from sktopic.datasets import make_bars
+from sktopic.distributed import local_update, merge_updates, start_model
+
+from .conftest import assert_same_state, press_ctrl_c, state
+from .registry import each, has_lanes, new, takes_weights, variants
 
 X = make_bars(60, random_state=0).data
 # Their topics are Dirichlet posteriors, and documents read exp(E[log phi]).
@@ -49,3 +52,39 @@ def test_after_fit_the_corpus_is_known(estimator):
     assert model.total_samples_ == 40
     assert model.partial_fit(X[40:]).total_samples_ == 60
     assert model.fit(X).total_samples_ == 60
+
+
+@each(variants(expects_growth))
+def test_after_an_interrupted_fit_the_corpus_is_known(estimator, monkeypatch):
+    model, method = new(estimator, batch_size=10), type(estimator._method())
+
+    def absorb(*arguments):
+        press_ctrl_c()
+        return original(*arguments)
+
+    original = method.absorb
+    with monkeypatch.context() as patch:
+        patch.setattr(method, "absorb", absorb)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X[:40])
+    assert model.n_iter_ == 0
+    assert model.partial_fit(X[40:]).total_samples_ == 60
+
+
+def in_lanes(estimator):
+    return expects_growth(estimator) and has_lanes(estimator)
+
+
+@each(variants(in_lanes))
+def test_after_lanes_the_corpus_is_known(estimator):
+    model = start_model(new(estimator), X.shape[1], total_samples=40)
+    for lane_documents in (X[:10], X[10:20]):
+        model = merge_updates(model, [local_update(model, lane_documents, lane=0)])
+    assert model.total_samples_ == 40
+    assert model.partial_fit(X[40:]).total_samples_ == 60
+
+
+@each(variants(in_lanes))
+def test_lanes_continue_a_stream(estimator):
+    model = new(estimator).partial_fit(X[:10])
+    assert merge_updates(model, [local_update(model, X[10:20], lane=0)]).total_samples_ == 40

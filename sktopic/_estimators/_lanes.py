@@ -41,7 +41,7 @@ from sktopic._topics._topic_word_prior import is_matrix
 from sktopic._topics._word_count_views import digamma_sums, mean_log_of_sums
 from sktopic._topics._word_counts import INITIAL_KEY, SMALLEST_SCALE, WordCounts
 from sktopic._training._minibatch_state import counted
-from sktopic._training._minibatches import LaneMethod, Update, counts_of_batch
+from sktopic._training._minibatches import LaneMethod, Update, counts_of_batch, expected_size
 from sktopic._training._statistics_updates import BatchCounts
 
 # Sums over words are taken within these parts, then over parts, so that they do not depend on shards.
@@ -172,7 +172,7 @@ class RoundStart:
             number=self.state.n_updates + n_before,
             is_first_visit=is_first_visit,
             is_whole_corpus=False,
-            total_samples=self.estimator.total_samples or self.state.corpus_size,
+            total_samples=self.estimator.total_samples or expected_size(self.method, self.state),
             n_updates=n_updates,
         )
 
@@ -186,7 +186,7 @@ def without_rows(state):
 # The start
 
 
-def begin(estimator, n_features, total_samples, feature_names=None):
+def begin(estimator, n_features, total_samples, feature_names=None, *, is_corpus=True):
     """Return the RoundStart of a model before its first update.
 
     Parameters
@@ -195,6 +195,7 @@ def begin(estimator, n_features, total_samples, feature_names=None):
     n_features : number of words
     total_samples : number of documents in the corpus, if the estimator does not give it
     feature_names : names of the words, or None
+    is_corpus : whether these are all documents, and not the first of a stream
     """
     model = clone(estimator)
     check_lanes(model)
@@ -205,7 +206,8 @@ def begin(estimator, n_features, total_samples, feature_names=None):
     start_training(model, 0)  # without rows
     state = model._state
     words = replace(state.words, n_features=n_features)
-    return RoundStart.of(model, replace(state, words=words, corpus_size=total_samples))
+    state = replace(state, words=words, corpus_size=total_samples, is_corpus=int(is_corpus))
+    return RoundStart.of(model, state)
 
 
 def word_bounds(n_features, n_shards):

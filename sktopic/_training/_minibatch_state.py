@@ -22,6 +22,8 @@ class MinibatchState(State):
         Size of the corpus at the last update, by weight.
     corpus_size : float
         Documents given to `fit`, and to `partial_fit` since, by weight.
+    is_corpus : int
+        1 if training began with a corpus of known size, 0 if it began with a stream.
     n_samples_seen : int or float
         Documents seen, by weight, those of later passes too.
     n_passes, n_updates : int
@@ -36,6 +38,7 @@ class MinibatchState(State):
     words: WordCounts = part(WordCounts)
     total_samples: float = number(0.0)
     corpus_size: float = number(0)
+    is_corpus: int = count(0)
     n_samples_seen: float = number(0)
     n_passes: int = count(0)
     n_updates: int = count(0)

@@ -160,7 +160,8 @@ def make_passes(run: Run, documents, passes: Passes, tasks: FitTasks, evaluate, 
 
 def begin_passes(run: Run, documents, passes: Passes, evaluate: Callable | None):
     """Note how many documents there are to pass over."""
-    run.training.state = changed(run.training.state, corpus_size=documents.total_weight())
+    size = documents.total_weight()
+    run.training.state = changed(run.training.state, corpus_size=size, is_corpus=1)
     n_samples = documents.n_documents * passes.max_iter
     run.monitor.begin(n_samples, evaluate, ("pass", passes.max_iter))
 
@@ -231,17 +232,15 @@ def add_minibatches(run: Run, documents, size: int, total_samples: float | None)
             number=state.n_updates,
             is_first_visit=True,
             is_whole_corpus=False,
-            total_samples=total_samples or stream_size(run.method, state, n_new),
+            total_samples=total_samples or expected_size(run.method, state, n_new),
         )
         train_on_batch(run, reader, rows, update, n_new=n_new)
 
 
-def stream_size(method, state: MinibatchState, n_new: float) -> float:
-    """The size of the corpus, by weight, that partial_fit expects; n_new : documents of the next batch."""
-    n_documents = state.corpus_size + n_new
-    if not method.expects_growth or state.n_passes > 0:  # fit has seen a whole corpus
-        return n_documents
-    return STREAM_GROWTH * n_documents
+def expected_size(method, state: MinibatchState, n_new: float = 0) -> float:
+    """The size of the corpus, by weight, without total_samples; n_new : new documents of the next batch."""
+    grows = method.expects_growth and not state.is_corpus
+    return (STREAM_GROWTH if grows else 1) * (state.corpus_size + n_new)
 
 
 def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0) -> BatchCounts:

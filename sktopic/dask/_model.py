@@ -207,7 +207,7 @@ class DaskTopicModel(BaseEstimator):
             if goes_on:
                 begun = start_of(sent, documents.n_documents)
             else:
-                begun = begin(sent, documents.n_features, documents.n_documents)
+                begun = begin(sent, documents.n_features, documents.n_documents, is_corpus=is_fit)
             plan = Plan(documents, self, estimator, begun.state.n_updates, is_fit)
             files = None if folder is None else Checkpoints(folder, estimator, self._identity(documents))
             found = files.read(begun, self.resume, plan.check) if checkpoint is not None else None

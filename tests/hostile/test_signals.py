@@ -32,8 +32,8 @@ def learned(model):
     """Hashes of what training has learned, without notes on how far its loop has come."""
     state = fitted_state(model)
     ignored = {"_state.n_passes", "_state.validation_scores"}
-    if state.get("_state.n_updates") == 0:  # the first update needs it
-        ignored.add("_state.corpus_size")
+    if state.get("_state.n_updates") == 0:  # the first update needs them
+        ignored |= {"_state.corpus_size", "_state.is_corpus"}
     return {name: fingerprint(part) for name, part in state.items() if name not in ignored}
 
 
