@@ -451,6 +451,19 @@ def test_updates_that_changed_are_refused():
     assert_raises(ValueError, "is damaged", merge_updates, model, [replace(update, summary=None)])
 
 
+def test_arrays_of_updates_may_be_in_any_memory_order():
+    def strided(array):
+        return np.repeat(array, 2, axis=-1)[..., ::2]
+
+    model = Rounds(MODELS["gibbs"]).run().model
+    update = local_update(model, X[:10], lane=0)
+    merged = merge_updates(model, [update])
+    for added in (strided(update.added), np.asfortranarray(update.added)):
+        words, totals = strided(update.words), strided(update.summary.totals)
+        laid_out = with_sums(replace(update, added=added, words=words), totals=totals)
+        assert_same_bits(merge_updates(model, [laid_out]), merged)
+
+
 @pytest.mark.slow
 def test_total_samples_may_be_a_number_of_any_type(tmp_path):
     for total in (Fraction(200, 3), np.float16(65000)):
