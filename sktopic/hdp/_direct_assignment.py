@@ -100,8 +100,8 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
         Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
-        weight of the documents given to `fit` and later calls of `partial_fit`. Without `fit`, four times
-        this weight with learning_method='online'.
+        weight of the documents given to `fit` and later calls of `partial_fit`. If `fit` was never called
+        and learning_method='online', four times the weight given to `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=100
@@ -194,8 +194,8 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
       enters the parts of a topic once, and a merged topic has its pseudo-count once. There are no splits at
       a step size of 1.
     - The bound favors fewer topics than `score` does: on texts, scores may be higher without moves.
-    - 'online': in a stream, give total_samples its expected length if you know it. In a small corpus, topics
-      stay close to the prior and are merged. They are rarely split again.
+    - 'online': in a stream, give total_samples its expected length if you know it. While total_samples is
+      small, topics stay close to the prior and are merged. They are rarely split again.
     - 'online': batches of a few hundred documents make moves reliable; batches of one or two make none.
     - 'memoized': with moves and without components_init, `fit` starts from the topics of a Gibbs chain: 300
       sweeps of `CollapsedGibbsHDP` over at most four million tokens. It begins with ``0.5 * sqrt(tokens)``

@@ -55,8 +55,8 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
         Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
-        weight of the documents given to `fit` and later calls of `partial_fit`. Without `fit`, four times
-        this weight.
+        weight of the documents given to `fit` and later calls of `partial_fit`. If `fit` was never called,
+        four times the weight given to `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=100
@@ -136,8 +136,8 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     - Memory: 8 bytes * n_features * n_components. For each document of a batch, add 8 bytes *
       doc_n_components * (n_components + distinct words).
     - Randomness: only the initial topics and the order of documents are random.
-    - In a stream, give total_samples its expected length if you know it. In a small corpus, topics stay close
-      to the prior, and few topics take most of the tokens.
+    - In a stream, give total_samples its expected length if you know it. While total_samples is small, topics
+      stay close to the prior, and few topics take most of the tokens.
     - Larger batches help more than in LDA: a topic without atoms in a batch loses weight and recovers slowly.
     - `transform` gives expected proportions over the topics in use, divided by their sum.
     - Departures from the paper: before each step, topics are sorted by their number of atoms, and atoms by

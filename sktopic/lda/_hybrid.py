@@ -59,8 +59,8 @@ class HybridLDA(MinibatchLDAEstimator):
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
         Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
-        weight of the documents given to `fit` and later calls of `partial_fit`. Without `fit`, four times
-        this weight.
+        weight of the documents given to `fit` and later calls of `partial_fit`. If `fit` was never called,
+        four times the weight given to `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
@@ -135,8 +135,8 @@ class HybridLDA(MinibatchLDAEstimator):
     sampled pairs of word and topic, as in Li et al., 2016. A distinct word of a batch costs n_components
     digamma functions. Memory: 8 bytes times n_features * n_components, plus the memory of one batch.
 
-    In a stream, give total_samples its expected length if you know it. In a small corpus, topics stay close
-    to the prior, and few topics take most of the tokens.
+    In a stream, give total_samples its expected length if you know it. While total_samples is small, topics
+    stay close to the prior, and few topics take most of the tokens.
 
     References
     ----------

@@ -63,8 +63,8 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
         Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
-        weight of the documents given to `fit` and later calls of `partial_fit`. Without `fit`, four times
-        this weight.
+        weight of the documents given to `fit` and later calls of `partial_fit`. If `fit` was never called,
+        four times the weight given to `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=100
@@ -141,8 +141,8 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
     affects many topics if n_components is large. The start from documents reads 10,000 documents, chosen at
     random, or ``2 * n_components`` if that is more. Copies of a document count as one.
 
-    In a stream, give total_samples its expected length if you know it. In a small corpus, topics stay close
-    to the prior, and few topics take most of the tokens.
+    In a stream, give total_samples its expected length if you know it. While total_samples is small, topics
+    stay close to the prior, and few topics take most of the tokens.
 
     Departures from the paper:
 
