@@ -441,7 +441,7 @@ class DocumentReader:
 
     def __init__(self, X, values=NO_VALUES, word_numbers=None):
         self._X, self._values, self._word_numbers = X, values, word_numbers
-        # Not filled: memory of zeros costs nothing where no word of the documents is.
+        # The system provides zeros without a pass over the array, so words that do not occur cost no time.
         self._local_word = np.zeros(X.shape[1], dtype=np.int32)
 
     def batch(self, rows):

@@ -150,8 +150,8 @@ def number_words(
     indptr : (n_documents + 1,) the cells of each document                            IN
     cell_word : (n_cells,) their words, which become local ones                       IN/OUT
     cell_count : (n_cells,) > 0                                                       IN
-    local_word : (n_features,) scratch, the local number of each word plus one, or 0:
-        on entry, and on exit unless that is an exception, 0 everywhere               IN/OUT
+    local_word : (n_features,) scratch, the local number of each word plus one, or 0;
+        0 everywhere on entry, and on exit without an exception                       IN/OUT
 
     Returns
     -------
