@@ -120,7 +120,8 @@ def number(row, of):
         return VALUES[name](row)
     found = row.get(name)
     if name == "trace":
-        found = [note[rest[0]] for note in found if note["seconds"] <= of.get("seconds", inf)]
+        notes = [note for note in found if note["seconds"] <= of.get("seconds", inf)]
+        found = [note[rest[0]] for note in notes if rest[0] in note]
     elif rest:
         found = found[rest[0]]
     else:
