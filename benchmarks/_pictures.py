@@ -50,9 +50,10 @@ def note_seeds(axis, n):
 
 
 def styles(names):
-    """A color and a kind of line for each name."""
+    """A color and a kind of line for each name. There are ten colors: later lines have them the other way."""
+    lines = "-", "--"
     return {
-        name: {"color": f"C{i}", "linestyle": "-" if i % 2 == 0 else "--", "marker": ".", "linewidth": 1.3}
+        name: {"color": f"C{i}", "linestyle": lines[(i + i // 10) % 2], "marker": ".", "linewidth": 1.3}
         for i, name in enumerate(names)
     }
 
