@@ -414,6 +414,9 @@ WRONG_TOPICS = [
     (np.ones((3, 12)) * [[1], [1.7e308], [1]], "components has numbers in row 1 whose sum is infinite"),
     (np.ones((3, 7)), "X has 12 features, but the topics have 7 words"),
     (np.ones(12), "Expected 2D array"),
+    ([["moon", "orbit"], ["goal"]], "has 'moon' in place of a number"),
+    (np.array([["moon", "orbit"]]), "has 'moon' in place of a number"),
+    ([], "Expected 2D array"),
 ]
 
 
@@ -422,7 +425,7 @@ def test_metrics_refuse_wrong_topics_priors_and_documents():
     wrong_priors = (0.0, -1.0, NAN, [0.1, 0.1], [0.1, 0.0, 0.1], "auto", ["a", "b", "c"], None)
     for metric in METRICS:
         for components, message in WRONG_TOPICS:
-            assert_raises(ValueError, message, metric, components, X, doc_topic_prior=0.1)
+            assert_raises((ValueError, TypeError), message, metric, components, X, doc_topic_prior=0.1)
         assert_raises(ValueError, "X has 7 features, but the topics have 12 words", metric, fitted, OTHER)
         for prior in wrong_priors:
             assert_raises(ValueError, "doc_topic_prior", metric, topics, X, doc_topic_prior=prior)

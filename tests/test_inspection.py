@@ -291,6 +291,7 @@ def test_errors_name_the_parameter_and_what_is_allowed():
         (lambda: top_words(COMPONENTS * [[1], [0], [1]]), ValueError, "only zeros in row 1"),
         (lambda: top_words(OnlineEMLDA()), NotFittedError, "not fitted"),
         (lambda: top_documents(COMPONENTS, [[1, 0, 0, 0]]), TypeError, "model is a ndarray.*transform"),
+        (lambda: top_documents(pd.DataFrame(COMPONENTS), [[1, 0, 0, 0]]), TypeError, "model is a DataFrame"),
         (lambda: plot_topics(COMPONENTS, sparse.csr_array(np.eye(4))), TypeError, "is a csr_array"),
         (lambda: plot_topics(COMPONENTS, n_columns=0), ValueError, "'n_columns' .* Got 0"),
         (lambda: plot_topics(COMPONENTS, topics=[]), ValueError, r"topics=\[\] .* at least one"),

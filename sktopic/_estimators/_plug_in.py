@@ -18,7 +18,7 @@ from sktopic._topics._prior import check_prior
 from sktopic._topics._topic_rows import TopicProbabilities
 
 
-def _is_estimator(value):
+def is_estimator(value):
     """Whether an object has a fit method and is not a table with a column of that name."""
     return hasattr(value, "fit") and not hasattr(value, "__array__")
 
@@ -74,7 +74,7 @@ def column_names(model_or_components):
             return np.asarray(before[-1].get_feature_names_out(), dtype=object)
         except (AttributeError, ValueError):  # a step without names
             pass
-    return getattr(model, "feature_names_in_", None) if _is_estimator(model) else text_columns(model)
+    return getattr(model, "feature_names_in_", None) if is_estimator(model) else text_columns(model)
 
 
 def word_names(known_names, feature_names, n_features):
@@ -130,7 +130,7 @@ def plug_in_topics(model_or_components):
     if isinstance(model_or_components, TopicModel):
         return _topics_of(model_or_components._read())
     components = model_or_components
-    if _is_estimator(model_or_components):
+    if is_estimator(model_or_components):
         check_is_fitted(model_or_components)
         if not hasattr(model_or_components, "components_"):
             raise TypeError(
@@ -146,6 +146,15 @@ def plug_in_topics(model_or_components):
             f"model_or_components is a {type(components).__name__}. Give a fitted scikit-learn estimator, or "
             "the topics as an array of shape (n_components, n_features). sktopic.load(path) reads a saved "
             "model."
+        )
+    # Lists of words may differ in length, so only the first row becomes an array.
+    rows = components if isinstance(components, Sequence) else np.atleast_1d(components)
+    word = next(np.asarray(rows[:1], dtype=object).flat, None)
+    if isinstance(word, (str, bytes)):
+        raise TypeError(
+            f"model_or_components has {word!r:.40} in place of a number. Give the topics as numbers, in an "
+            "array of shape (n_components, n_features). The guide page "
+            '"Topic coherence, diversity and stability" makes one from lists of words.'
         )
     components = check_array(components, dtype=np.float64, input_name="components")
     check_non_negative(components, "components")
@@ -180,7 +189,7 @@ def plug_in_model(model_or_components, doc_topic_prior):
         topics = _topics_of(model_or_components)
     else:
         topics = plug_in_topics(model_or_components)
-    if doc_topic_prior is None and _is_estimator(model_or_components):
+    if doc_topic_prior is None and is_estimator(model_or_components):
         doc_topic_prior = getattr(model_or_components, "doc_topic_prior_", None)
     return topics, _prior(doc_topic_prior, len(topics.scale))
 

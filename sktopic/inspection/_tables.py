@@ -17,6 +17,7 @@ from sktopic._estimators._plug_in import (
     check_documents,
     column_names,
     given_topic_names,
+    is_estimator,
     last_step,
     plug_in_topics,
     shown_words,
@@ -392,7 +393,7 @@ def typical_documents(lengths, proportions, n_documents):
 def proportions(model, X):
     """Return topic proportions of documents, ndarray of shape (n_samples, n_components)."""
     estimator, X = after_pipeline(model, X)
-    if not hasattr(estimator, "transform"):
+    if not (is_estimator(estimator) and hasattr(estimator, "transform")):  # data frames have one, too
         raise TypeError(
             f"model is a {type(estimator).__name__}; only a fitted estimator with transform can infer the "
             "topic proportions of documents."
