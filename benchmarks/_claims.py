@@ -65,6 +65,8 @@ def late_rise(row):
 def fit_by_logarithm(row):
     """Share of the variance of the number of topics that a line in the logarithm of the tokens explains."""
     tokens, topics = row["trace"]
+    if np.ptp(topics) == 0.0:  # the number does not grow
+        return 0.0
     return float(np.corrcoef(np.log(tokens), topics)[0, 1] ** 2)
 
 

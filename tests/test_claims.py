@@ -234,10 +234,11 @@ def some_runs(claims, script, monkeypatch):
 
 
 def test_growth_is_compared_with_a_line_in_the_logarithm_of_the_tokens(claims):
-    """The share of the variance of 0, 1, 0, 1 that its line explains is 0.2."""
+    """The share of the variance of 0, 1, 0, 1 that its line explains is 0.2. A constant number has none."""
     fit, tokens = claims.VALUES["fit by the logarithm"], [1e3, 1e4, 1e5, 1e6]
     assert fit({"trace": [tokens, [5, 7, 9, 11]]}) == pytest.approx(1.0)
     assert fit({"trace": [tokens, [0, 1, 0, 1]]}) == pytest.approx(0.2)
+    assert fit({"trace": [tokens, [7, 7, 7, 7]]}) == 0.0
     assert fit({}) is None
 
 
