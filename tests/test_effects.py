@@ -130,6 +130,9 @@ def test_proportions_are_drawn_given_the_covariates_of_the_model(lda):
     damaged.indices[0] = 3
     message = "^model_covariates has column indices from 0 to 3; with its shape, 0 to 1 are allowed"
     assert_raises(ValueError, message, estimate_effect, dmr, X, IS_LATE, model_covariates=damaged)
+    message = r"^model_covariates\.columns is invalid: must be distinct names"
+    twice = pd.DataFrame(np.hstack([D, D]), columns=["late", "late"])
+    assert_raises(ValueError, message, estimate_effect, dmr, X, IS_LATE, model_covariates=twice)
     message = "Negative values in data passed to DMRLDA"
     assert_raises(ValueError, message, estimate_effect, dmr, -X, IS_LATE, model_covariates=D)
 

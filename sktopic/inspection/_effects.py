@@ -166,8 +166,9 @@ def _draws(estimator, X, n_samples, model_covariates):
     try:
         return np.asarray(estimator.sample_proportions(X, n_samples, **given), dtype=np.float64)
     except ValueError as error:
-        if str(error).startswith("covariates "):  # the name of the parameter there
-            raise ValueError(f"model_{error}") from None
+        # Of the model's own checks, which name its parameter.
+        if given and str(error).startswith(("covariates ", "covariates.columns ")):
+            raise ValueError(f"model_{error}") from error
         raise
 
 
