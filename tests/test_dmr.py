@@ -1,6 +1,7 @@
 """Dirichlet-multinomial regression: effects by their formula, and covariates that travel with documents."""
 
 from itertools import pairwise, product
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -557,14 +558,16 @@ def test_repeated_names_of_covariates_are_refused():
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform"])
 def test_covariates_given_as_y_cause_a_warning(method):
     X, D = documents(50)
-    for y in (D, D[:, :1], pd.DataFrame(D)):
+    for y in (D, D[:, :1], pd.DataFrame(D), sp.csr_array(D)):
         message = "y is a table of numbers, which is ignored, and covariates=No"
         with pytest.warns(UserWarning, match=message) as caught:
             getattr(DMRLDA(3, random_state=0), method)(X, y)
         assert [each.filename for each in caught] == [__file__]
     # Labels cause none: warnings are errors in tests.
     labels = np.arange(50) % 3
-    for y in (labels, labels / 3, labels.astype(str), np.eye(3, dtype=int)[labels], [[0.5]] * 50, None):
+    mixed, unreadable = pd.DataFrame(D).assign(name="a"), SimpleNamespace(ndim=2, __array__=None)
+    tables = np.eye(3, dtype=int)[labels], mixed, unreadable
+    for y in (labels, labels / 3, labels.astype(str), *tables, [[0.5]] * 50, None):
         getattr(DMRLDA(3, random_state=0), method)(X, y)
     getattr(DMRLDA(3, random_state=0), method)(X, D, covariates=D)
 

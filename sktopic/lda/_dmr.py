@@ -636,7 +636,11 @@ class DMRLDA(MinibatchLDAEstimator):
 
 def _warn_of_table(y, covariates):
     """Warn if covariates seem to be given as y. Labels are integers or have one dimension."""
-    if covariates is None and getattr(y, "ndim", 1) == 2 and np.asarray(y).dtype.kind == "f":
+    if covariates is not None or getattr(y, "ndim", 1) != 2:
+        return
+    # A data frame has a dtype for each column. y is not converted, because it may be of any type.
+    kinds = {getattr(dtype, "kind", None) for dtype in getattr(y, "dtypes", [getattr(y, "dtype", None)])}
+    if "f" in kinds and kinds <= set("biuf"):
         _warn(
             "y is a table of numbers, which is ignored, and covariates=None. If these are the covariates of "
             "documents, use covariates=y."
