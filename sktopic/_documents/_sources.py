@@ -93,10 +93,6 @@ class Documents(ABC):
         """Iterate over all documents in order, as CSR from as_documents."""
         return (X for X, _ in self.blocks_with_values())
 
-    def weighted_blocks(self):
-        """The same with their weights or None."""
-        return ((X, values.sample_weight) for X, values in self.blocks_with_values())
-
     def groups(self):
         """The same with their values, at most GROUP_SIZE documents at a time, on arrays of their own."""
         for X, values in self.blocks_with_values():
