@@ -289,12 +289,10 @@ def test_a_column_of_zeros_changes_nothing():
     assert_allclose(other.covariate_effects_stderr_[:, 1], 1.0, rtol=1e-6)  # that of the prior
 
 
-@pytest.mark.parametrize("factor", [10.0, 1e-6, 1e80])
+@pytest.mark.parametrize("factor", [10.0, 1e-6, 1e8])
 def test_effects_scale_with_their_covariate(factor):
     X, D = documents(120, n_covariates=1)
     scale = 1e3  # hardly a prior
-    if not 1e-12 <= scale / factor <= 1e12:
-        factor = 1e8
     model = fitted(X, D, covariate_prior_scale=scale)
     other = fitted(X, D * factor, covariate_prior_scale=scale / factor)
     assert_allclose(other.covariate_effects_ * factor, model.covariate_effects_, rtol=1e-6)
