@@ -113,12 +113,6 @@ def test_sums_of_many_sweeps_lose_no_counts(estimator):
     assert_allclose(model.topic_word_counts_.sum(), 63.7, rtol=1e-6)
 
 
-def test_total_samples_is_the_corpus_of_fit_or_the_documents_seen_by_partial_fit():
-    whole, stream = make_model(total_samples=None).fit(SMALL), make_model(total_samples=None)
-    seen = [stream.partial_fit(SMALL[rows]).total_samples_ for rows in (slice(10), slice(10, 35))]
-    assert (whole.total_samples_, *seen) == (40, 10, 35)
-
-
 # Step sizes, which the weights of documents tell that have a word of their own each
 
 

@@ -32,6 +32,7 @@ def test_the_expected_size_is_a_multiple_of_the_documents_seen(estimator):
     if takes_weights(estimator):
         model.set_params(total_samples=None).partial_fit(X[:10], sample_weight=0.5)
         assert model.total_samples_ == 65 * factor
+    assert model.set_params(total_samples=None).fit(X[:40]).total_samples_ == 40
 
 
 @each(variants(expects_growth))
@@ -49,7 +50,6 @@ def test_an_update_is_that_of_a_corpus_of_the_expected_size(estimator):
 @each(variants(expects_growth))
 def test_after_fit_the_corpus_is_known(estimator):
     model = new(estimator).fit(X[:40])
-    assert model.total_samples_ == 40
     assert model.partial_fit(X[40:]).total_samples_ == 60
     assert model.fit(X).total_samples_ == 60
 
