@@ -1,6 +1,5 @@
 """Sparse matrices whose arrays do not fit together: an error before anything trusts them."""
 
-import inspect
 import tracemalloc
 from copy import copy
 from functools import partial
@@ -10,7 +9,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from sktopic import inspection, metrics, model_selection
 from sktopic._documents._matrices import check_sparse_structure
 from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_bars, save_corpus
@@ -21,6 +19,7 @@ from sktopic.moment_matching import MomentMatchingLDA
 from sktopic.seeding import document_components
 
 from .conftest import assert_raises
+from .registry import call_function, functions_with_data
 
 GOOD = np.random.default_rng(0).integers(1, 5, (4, 6)).astype(float)
 
@@ -197,35 +196,32 @@ def test_duplicates_are_added_up_beyond_the_range_of_their_type(kind, tmp_path):
             np.testing.assert_array_equal(function(X), function(expected), err_msg=f"{dtype} {function}")
 
 
-FUNCTIONS_OF_COUNTS = {
-    name: function
-    for module in (inspection, metrics, model_selection)
-    for name in module.__all__
-    if callable(function := getattr(module, name)) and "X" in inspect.signature(function).parameters
+# What functions return, as numbers and texts, where it is neither.
+SHOWN = {
+    "explore": lambda explorer: explorer.html,
+    "plot_topic_sizes": lambda ax: ax.lines[0].get_ydata(),
+    "topic_number_curve": lambda curve: [(each.scores, each.coherences) for each in curve.models],
 }
+ABOUT_MODELS = ("inspection", "metrics", "model_selection")
+
+
+def values_of(result):
+    """All numbers and texts of a table or of another result."""
+    return result.to_dict("list") if hasattr(result, "to_dict") else getattr(result, "__dict__", result)
 
 
 @pytest.mark.usefixtures("plt")
-@pytest.mark.parametrize("name", FUNCTIONS_OF_COUNTS)
-def test_functions_take_matrices_and_arrays(name):
-    function, counts = FUNCTIONS_OF_COUNTS[name], make_bars(30, random_state=0).data
-    model = OnlineEMLDA(3, random_state=0).fit(counts)
-    arguments = {
-        "arun_2010": {"proportions": model.transform(counts)},
-        "estimate_effect": {"covariates": ["a", "b"] * 15},
-        "topic_number_curve": {"n_components": [2, 3], "cv": 2},
-        "topics_over_time": {"dates": [f"20{year}-01-01" for year in range(10, 40)]},
-    }.get(name, {})
-    if "random_state" in inspect.signature(function).parameters:
-        arguments["random_state"] = 0
-    shown = {
-        "explore": lambda explorer: explorer.html,
-        "topic_number_curve": lambda curve: [(each.scores, each.coherences) for each in curve.models],
-    }.get(name, lambda result: result)
-    of_matrix, of_array = (
-        repr(shown(function(model, kind(counts), **arguments))) for kind in (sp.csr_matrix, sp.csr_array)
-    )
-    assert of_array == of_matrix
+@pytest.mark.parametrize(
+    "function",
+    [each for each in functions_with_data() if each.__module__.split(".")[1] in ABOUT_MODELS],
+    ids=lambda function: function.__name__,
+)
+def test_functions_take_matrices_and_arrays(function):
+    counts, shown = make_bars(30, random_state=0).data, SHOWN.get(function.__name__, values_of)
+    model = OnlineEMLDA(4, random_state=0).fit(counts)
+    kinds = (sp.csr_matrix, sp.csr_array)
+    of_matrix, of_array = (shown(call_function(function, model, kind(counts))) for kind in kinds)
+    np.testing.assert_equal(of_array, of_matrix)
 
 
 def test_a_matrix_that_breaks_between_updates_is_refused(monkeypatch):
