@@ -1,4 +1,4 @@
-"""The hybrid HDP: its updates by hand, which topics live and die, what is learned, and what it recovers."""
+"""The hybrid HDP: its updates by hand, which topics live and die, and what is learned."""
 
 from itertools import product
 
