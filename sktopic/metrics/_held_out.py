@@ -315,7 +315,7 @@ def left_to_right(
 
     See Also
     --------
-    document_completion : Sum of the log-probabilities of single hidden words.
+    document_completion : Mean log-probability of hidden words, each predicted on its own.
 
     Notes
     -----
