@@ -55,6 +55,8 @@ def test_arun_is_infinite_where_a_topic_has_no_tokens_or_no_singular_value():
     only_two = np.eye(3)[[0, 1, 1]]
     assert arun_2010(np.eye(3), np.eye(3), proportions=only_two) == math.inf
     assert arun_2010(np.ones((3, 2)), np.ones((3, 2)), proportions=np.eye(3)) == math.inf
+    # As many of both: nothing differs
+    assert arun_2010(np.ones((2, 2)), np.eye(2), proportions=np.eye(2)[[0, 0]]) == 0.0
     for seed in range(5):
         rng = np.random.default_rng(seed)
         counts, order = rng.integers(1, 9, size=(6, 30)), rng.permutation(30)

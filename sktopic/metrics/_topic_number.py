@@ -34,7 +34,8 @@ def arun_2010(model_or_components: object, X: object, *, proportions: ArrayLike)
     Returns
     -------
     divergence : float
-        At least 0. Infinite if a topic has no tokens, if there are more topics than words, or if topics are
+        At least 0. Infinite if the number of topics without tokens differs from the number of singular
+        values (see Notes) that are zero. Some are zero if there are more topics than words, or if topics are
         linearly dependent, such as two equal topics.
 
     Raises
