@@ -25,6 +25,11 @@ def test_similarity_is_that_of_match_topics(metric):
     assert topic_similarity(COMPONENTS[:1], metric=metric).tolist() == [[1.0]]
 
 
+def test_few_words_are_all_compared():
+    similarity = topic_similarity([[3, 2, 1], [2, 3, 1]], metric="average_jaccard")
+    assert_allclose(similarity[0, 1], (0 + 1 + 1) / 3)
+
+
 def test_brackets_of_three_topics_by_hand(plt):
     """Topics 0 and 2 meet at their distance, and topic 1 meets them at the mean of its distances to both."""
     ax = plot_topic_dendrogram([[1, 0], [0, 1], [3, 1]], ["one", "other"], n_words=1, metric="cosine")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from sktopic._estimators._plug_in import topic_labels
+from sktopic._estimators._plug_in import plug_in_topics, topic_labels
 from sktopic._estimators._topic_names import joined
 from sktopic._runtime._axes import one_axes, width_of
 from sktopic._runtime._compat import validate_params
@@ -41,7 +41,8 @@ def topic_similarity(
         As in `top_words`.
     metric : {'cosine', 'hellinger', 'average_jaccard'}, default='hellinger'
         As in `sktopic.metrics.match_topics`: cosine of the word probabilities, 1 minus their Hellinger
-        distance, or the average Jaccard coefficient of the 10 most probable words.
+        distance, or the average Jaccard coefficient of the 10 most probable words (all words if there are
+        fewer).
 
     Returns
     -------
@@ -61,7 +62,8 @@ def topic_similarity(
            [0.93, 1.  , 0.13],
            [0.12, 0.13, 1.  ]])
     """
-    words = word_profiles(model_or_components, metric, N_COMPARED)
+    n_features = len(plug_in_topics(model_or_components).store)
+    words = word_profiles(model_or_components, metric, min(N_COMPARED, n_features))
     similarity = METRICS[metric](words, words)
     similarity = (similarity + similarity.T) / 2
     np.fill_diagonal(similarity, 1.0)
