@@ -68,5 +68,5 @@ for ax in (left, right):
 plt.show()
 
 # %%
-# What :doc:`/guide/map_inference` says of the other parameters holds here,
-# too: the number of topics matters, and ``bernoulli_p`` no more than the seed.
+# There is no need to search over ``bernoulli_p``
+# (:doc:`/research/map_inference`).
