@@ -45,10 +45,10 @@ plt.show()
 # %%
 # A stream of texts
 # -----------------
-# Docstrings come in batches of two hundred, twice over, to a model that starts
-# from five topics: those of every third function, to save time. We keep the
+# Docstrings come in batches of two hundred, twice over. To save time, we take
+# those of every third function. The model starts from five topics. We keep the
 # words of all topics after each batch. A topic is known by its entry in
-# ``topic_ids_``, whatever column it is in.
+# ``topic_ids_``, whatever row of ``components_`` it is in.
 
 texts = load_docstrings().data[::3]
 vectorizer = CountVectorizer(
