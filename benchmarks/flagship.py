@@ -6,9 +6,9 @@ A designed experiment ("screen"): each factor (inference, boosting, step size, p
 sweeps) is moved alone from a starting point (Gibbs sampling of 4 + 3 sweeps, a step size of decay 0.65, a
 fixed prior), and pairs that may depend on each other together. Each run makes five passes over training
 documents in random order, and is scored after the first and the fifth (boosted variational ones make one
-pass) on documents of the training part that were held out. "first pass" are runs by patches of the library
-that are not kept. "confirm": the default, settings that follow from this, and other methods are scored on
-test documents.
+pass) on documents of the training part that were held out. "first pass" has the defaults but for the step
+size, and is scored likewise after one pass. "confirm": the default, settings that follow from this, and other
+methods are scored on test documents.
 
 The score is document completion with the same sampler for all; topics are also scored under another prior:
 those found with a learned prior under the fixed one, others under a symmetric one as large as what
@@ -18,21 +18,25 @@ SinglePassLDA learns there. Seconds are those of the processor.
 import time
 from functools import partial
 from itertools import product
+from unittest import mock
 
 import numpy as np
 from _corpora import load
-from _study import Study, interval, new_parser
+from _study import Study, interval, new_parser, seconds_of
 from _traces import fit_and_score
 
 from sktopic import hdp, lda
 from sktopic._topics._prior import default_prior
+from sktopic.lda import _online_em
 from sktopic.metrics import document_completion
 
 N_COMPONENTS = 100
 PASSES = (1, 5)
 EACH_PASS = (1, 2, 3, 4, 5)
-# Corpus -> documents held out
-CORPORA = {"kos": 500, "nips_uci": 150, "20news": 500}
+# Corpora of the experiment and of the first pass, and documents held out, if not 500
+CORPORA = ("kos", "nips_uci", "20news")
+FIRST_PASS_ON = (*CORPORA, "reuters21578", "enron_inbox")
+N_HELD_OUT = {"nips_uci": 150}
 SEEDS = (0, 1)
 
 START = {"doc_topic_prior": None, "learning_decay": 0.65, "doc_burn_in": 4, "doc_sweeps": 3}
@@ -65,8 +69,10 @@ PAIRS = [
     *product(SWEEPS[:1], PRIORS),
 ]
 BESIDE = {kind.__name__: kind for kind in (lda.SinglePassLDA, lda.HybridLDA, hdp.HybridHDP)}
-# In the first pass: the default before its steps bent, and splits
+# In the first pass: the decay of steps and the largest multiple of 1 / t, which is 4 by default.
 BEFORE, SPLITS = "decay 0.65", (0, 1, 2)
+FIRST_STEPS = {f"decay {decay}": {"DECAY": decay, "MOST_OVER_T": np.inf} for decay in (0.65, 0.7, 0.75)}
+FIRST_STEPS |= {f"at most {n} / t": {"MOST_OVER_T": float(n)} for n in (2, 3, 4, 6, 8)}
 # What is confirmed: name -> estimator, parameters, and passes after which it is scored
 SINGLE = {"doc_burn_in": 10, "doc_sweeps": 10}
 EARLIER = "decay 0.65, a fixed prior"  # the defaults before
@@ -115,8 +121,17 @@ def split(corpus, seed):
     """Documents to learn from and to score, both of the training part."""
     documents, _, _ = load(corpus)
     order = np.random.RandomState(seed).permutation(documents.shape[0])
-    n = CORPORA[corpus]
+    n = N_HELD_OUT.get(corpus, 500)
     return documents[order[n:]], documents[order[:n]]
+
+
+def measure_first_pass(name, corpus, seed):
+    """The row of a run with other step sizes in its only pass."""
+    train, held_out = split(corpus, seed)
+    model = lda.OnlineEMLDA(N_COMPONENTS, max_iter=1, random_state=seed)
+    with mock.patch.multiple(_online_em, **FIRST_STEPS[name]):
+        seconds, _ = seconds_of(model.fit, train)
+    return {"score": round(float(completion(model, held_out)), 4), "seconds": round(seconds, 2)}
 
 
 def passes_of(setting):
@@ -158,6 +173,11 @@ def measure_confirmed(name, corpus, n_components, seed):
         "time": [round(seconds, 2) for _, seconds in noted],
         "seconds": round(noted[-1][1], 2),
     }
+
+
+def run_first_pass(study):
+    runs = [("first pass", *each) for each in product(FIRST_STEPS, FIRST_PASS_ON, SPLITS)]
+    study.measure({"first pass": measure_first_pass}, runs)
 
 
 def confirm_all(study):
@@ -220,19 +240,15 @@ def write_equal_time(study):
 
 
 def write_first_pass(study):
-    """What was tried for the first pass: gains over steps of decay 0.65, which were the default."""
-    rows = study.cache.select(part="first pass")
-    runs = {(row["setting"], row["corpus"], row["seed"]): row for row in rows}
+    """Step sizes in the first pass: gains over those of decay 0.65 alone, with intervals over splits."""
     table = []
-    for setting, corpus in sorted({cells[:2] for cells in runs if cells[0] != BEFORE}):
-        seeds = [s for s in SPLITS if {(setting, corpus, s), (BEFORE, corpus, s)} <= runs.keys()]
-        own, before = ([runs[name, corpus, seed] for seed in seeds] for name in (setting, BEFORE))
-        mean, low, high = interval([a["score"] - b["score"] for a, b in zip(own, before)])
-        bounds = f"{low:+.3f} to {high:+.3f}" if len(seeds) > 1 else ""
-        ratio = sum(row["time"] for row in own) / sum(row["time"] for row in before)
-        table.append([setting, corpus, f"{mean:+.4f}", bounds, f"{ratio:.2f}", len(seeds)])
-    head = ["first pass with", "corpus", "gain", "interval", "times the seconds", "splits"]
-    study.write("first_pass", head, table)
+    for setting, corpus in product(FIRST_STEPS, FIRST_PASS_ON):
+        runs = [[("first pass", name, corpus, seed) for seed in SPLITS] for name in (setting, BEFORE)]
+        own, before = ([row["score"] for row in study.cache.found(each)] for each in runs)
+        if setting != BEFORE and len(own) == len(before) == len(SPLITS):
+            mean, low, high = interval(np.subtract(own, before))
+            table.append([setting, corpus, f"{mean:+.4f}", f"{low:+.3f} to {high:+.3f}", len(SPLITS)])
+    study.write("first_pass", ["first pass with", "corpus", "gain", "interval", "splits"], table)
 
 
 def means(cache, seeds, *cells):
@@ -315,6 +331,7 @@ def write_scores(study):
 def main():
     study = Study("flagship", new_parser(__doc__, runs=True).parse_args())
     run_all(study)
+    run_first_pass(study)
     confirm_all(study)
     write_tables(study)
 
