@@ -42,6 +42,7 @@ from _study import Study, grouped, interval, new_parser, seconds_of, shown, spre
 from sktopic import OnlineEMLDA
 from sktopic._documents._matrices import canonical_counts
 from sktopic._documents._sources import MatrixDocuments
+from sktopic._estimators._plug_in import plug_in_topics
 from sktopic._inference._completion import mean_log_predictive
 from sktopic._runtime._parallel import Workers
 from sktopic.hdp import CollapsedGibbsHDP
@@ -199,8 +200,7 @@ def scores_of(model, test):
 def own_completion(model, test):
     """The same halves by the inference of the model."""
     mixture = hasattr(model, "predict_mixture")
-    n_topics = model.n_components if mixture else model.n_components_
-    topics = model._state.topics.leading(n_topics)
+    topics = model._state.topics.leading(model.n_components) if mixture else plug_in_topics(model)
     proportions = model.predict_mixture if mixture else model.transform
     counts = canonical_counts(sp.csr_array(test, dtype=np.float64))
     with Workers(1) as workers:
