@@ -3,7 +3,7 @@
     python benchmarks/hdp_bound.py [--parts fixed moving bars ranks brief]
 
 fixed   bound and held-out score without moves, with 5 to 300 topics, two seeds
-moving  the same with moves, from 5, 20, 100 and 300 topics, two seeds
+moving  the same with moves, given 5, 20, 100 and 300 topics, which does not matter, two seeds
 bars    2000 documents of 20 bars, from eight numbers of topics, five corpora and seeds, online and memoized
 ranks   2000 documents of 50 bars whose shares fall as 1 / rank, from 20 and 100 topics, ten seeds each
 brief   10 000 documents of 20 words of 20 bars, the same
