@@ -149,11 +149,11 @@ def plug_in_topics(model_or_components):
         )
     # Lists of words may differ in length, so only the first row becomes an array.
     rows = components if isinstance(components, Sequence) else np.atleast_1d(components)
-    word = next(np.asarray(rows[:1], dtype=object).flat, None)
-    if isinstance(word, (str, bytes)):
+    first = np.asarray(rows[:1]).ravel()[:1].tolist()
+    if first and isinstance(first[0], (str, bytes)):
         raise TypeError(
-            f"model_or_components has {word!r:.40} in place of a number. Give the topics as numbers, in an "
-            "array of shape (n_components, n_features). The guide page "
+            f"model_or_components has {first[0]!r:.40} in place of a number. Give the topics as numbers, in "
+            "an array of shape (n_components, n_features). The guide page "
             '"Topic coherence, diversity and stability" makes one from lists of words.'
         )
     components = check_array(components, dtype=np.float64, input_name="components")
