@@ -77,8 +77,6 @@ VALUES = {
     "late moves": lambda row: sum(row["moves"][2:]) / max(sum(row["moves"]), 1) if "moves" in row else None,
     "20 topics": lambda row: float(row["trace"][-1]["topics"] == 20),
 }
-# What a series is cut at, and the field that has it of each entry.
-LIMITS = {"documents": "documents", "seconds": "clock"}
 # Columns whose value depends on others.
 DERIVED = {"own order": lambda of: own_order(of["corpus"], of["method"], of["settings"])}
 
@@ -101,6 +99,8 @@ def resolved(value, columns):
     """A value with what it names by $."""
     if isinstance(value, dict):
         return {name: resolved(each, columns) for name, each in value.items()}
+    if isinstance(value, list):
+        return [resolved(each, columns) for each in value]
     is_name = isinstance(value, str) and value.startswith("$")
     return columns[value[1:]] if is_name else value
 
@@ -126,10 +126,8 @@ def number(row, of):
         found = [note[rest[0]] for note in notes if rest[0] in note]
     elif rest:
         found = found[rest[0]]
-    else:
-        for limit, field in LIMITS.items():
-            if limit in of:
-                found = [each for each, n in zip(found, row.get(field, ())) if n <= of[limit]]
+    elif "documents" in of:
+        found = [each for each, n in zip(found, row["documents"]) if n <= of["documents"]]
     if isinstance(found, list):
         found = found[-1] if found else None
     minus = of.get("minus", 0)

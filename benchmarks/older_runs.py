@@ -2,7 +2,8 @@
 
     python benchmarks/older_runs.py [--update]
 
-Reads benchmarks/runs/, nothing is measured. Tables show runs of older code until their study is run again.
+Reads benchmarks/runs/, nothing is measured. The main table has a row for each study and estimator with such
+runs, so it can be empty. Tables show runs of older code until their study is run again.
 """
 
 from collections import Counter
@@ -13,7 +14,7 @@ from _versions import VERSIONS, estimators_of
 
 def write_tables(study):
     """Of each study and estimator that has changed: its runs, and those of older code."""
-    table = []
+    table, total = [], 0
     for path in sorted(RUNS.glob("*.jsonl")):
         cache, name = Cache(path), path.name.removesuffix("_runs.jsonl")
         runs, older = Counter(), Counter()
@@ -22,6 +23,8 @@ def write_tables(study):
             runs[changed] += 1
             older[changed] += run not in cache
         table += [(name, changed, older[changed], n) for changed, n in sorted(runs.items()) if older[changed]]
+        total += runs.total()
+    study.write("total", ["runs", "of older code"], [(total, sum(n_older for _, _, n_older, _ in table))])
     study.write("", ["study", "estimator", "runs of older code", "of runs"], table)
 
 

@@ -10,7 +10,7 @@ steps     figures 8 and 9: exponents of the step size, with and without averagin
 bound     figure 12: the evidence lower bound of the variational Bayesian methods
 hdp       figures 5 and 16: G-OEM and VarGibbs for LDA and for the HDP, against documents seen
 prior     figure 13: ways to learn the prior of the topic proportions
-time      table 3: processor time of training
+time      table 3: processor time of training, all methods in turn; give it --jobs 1
 more      figure 1 beyond 128 topics; and with 10 and 20 on synthetic data, for the claims alone
 seeds     further splits of runs that claims compare, where the usual number leaves the claim open
 variants  one setting moved, with what that changes (see VARIANTS): figures 2, 10, 12 top, table 5 and others
@@ -30,6 +30,7 @@ held-out documents in nats per word.
 """
 
 import time
+from functools import cache
 from itertools import product
 from typing import NamedTuple
 from unittest import mock
@@ -53,6 +54,8 @@ TOPICS, MOST = (8, 16, 32, 64, 128), 128
 SEEDS = range(5)
 # Where the interval from five crosses a margin of a claim.
 MANY_SEEDS = range(10)
+# Of synthetic data, which are drawn anew. Splits of a corpus share documents, so more of them add little.
+DRAWN_SEEDS = range(30)
 
 # Test documents, the longest that is taken, and particles: a document of N tokens costs N^2 / 2 draws a
 # particle.
@@ -81,6 +84,9 @@ ONLINE_EM = {
     "V-OEM++": {"inference": "variational", "boost": True, **VARIATIONAL},
 }
 METHODS = ("G-OEM", "V-OEM++", "OLDA", "VarGibbs", "SVB", "SPLDA", "SGS", "LDS")
+# The method of runs that train all of them, one after the other, several times. What slows down the machine
+# for a while then slows down all, and medians leave it out.
+IN_TURN, REPEATS = "all in turn", 3
 # These keep the prior fixed: at the mean of what G-OEM learns on the same split.
 FIXED_PRIOR = ("VarGibbs", "SGS", "LDS")
 
@@ -133,7 +139,7 @@ BIRTHS = {"G-OEM HDP": {"min_birth_tokens": 0.0}, "VarGibbs HDP": {}}
 CONCENTRATIONS = {"topic_concentration": 1.0, "doc_concentration": 10.0}
 
 
-def new_model(method, n_components, seed, prior, options):
+def new_model(method, n_components, seed, total_samples, prior, options):
     """The estimator of a method's name, set as in the paper but for the options."""
     learned = {"doc_topic_prior": "auto", "prior_update": "gradient", "components_init": None}
     fixed = {"doc_topic_prior": prior}
@@ -153,17 +159,38 @@ def new_model(method, n_components, seed, prior, options):
     settings = {"n_components": n_components, "random_state": seed, **LOOP, **settings, **options}
     if method == "G-OEM":  # draws from words take the place of its first sweep
         settings["doc_burn_in"] += 1
-    return kind(**settings)
+    model = kind(**settings)
+    has_total = "total_samples" in model.get_params()
+    return model.set_params(total_samples=total_samples) if has_total else model
 
 
-def synthetic(n_documents, seed):
+def trained(model, counts, marks, after=lambda: None):
+    """Train to each mark, in documents seen, and yield the seconds of the processor so far.
+
+    Passes over the counts follow each other. after() is called after each batch.
+    """
+    n, seen, seconds = counts.shape[0], 0, 0.0
+    for mark in marks:
+        start, earlier = time.process_time(), seen // n * n  # documents of passes before
+        for first in range(seen, mark, model.batch_size):
+            model.partial_fit(counts[first - earlier : min(first + model.batch_size, mark) - earlier])
+            after()
+        seconds, seen = seconds + time.process_time() - start, mark
+        yield seconds
+
+
+@cache
+def true_topics():
     """As in the paper's section 6.2.4: ten topics found by OLDA in a real corpus, cut to 1000 words."""
     train, _, _ = load("arxiv_0")
     words = np.sort(np.argsort(-np.asarray(train.sum(axis=0)).ravel(), kind="stable")[:1000])
     model = lda.OnlineVariationalLDA(10, max_iter=1, batch_size=BATCH, components_init=None, random_state=0)
     topics = model.fit(train[:20_000]).components_[:, words]
-    topics /= topics.sum(axis=1, keepdims=True)
-    settings = {"components": topics, "mean_length": 60, "doc_topic_prior": 0.1, "random_state": seed}
+    return topics / topics.sum(axis=1, keepdims=True)
+
+
+def synthetic(n_documents, seed):
+    settings = {"components": true_topics(), "mean_length": 60, "doc_topic_prior": 0.1, "random_state": seed}
     return make_lda_documents(n_documents, **settings).data
 
 
@@ -193,33 +220,46 @@ def measure(corpus, seed, method, n_components, options, stream, prior):
     train, test = split(corpus, seed)
     n, particles = train.shape[0], SIZES[corpus][2]
     n_passes, n_words, inertia, settings = parts_of(options, train, n_components, seed, prior)
-    model = new_model(method, n_components, seed, prior, settings)
-    model.set_params(**({"total_samples": n} if "total_samples" in model.get_params() else {}))
+    model = new_model(method, n_components, seed, n, prior, settings)
     marks = checkpoints(n) if stream else [n * (i + 1) for i in range(n_passes)]
-    seconds, clock, curve, bounds, seen, priors = 0.0, [], [], [], 0, []
-    for mark in marks:
-        start, earlier = time.process_time(), seen // n * n  # documents of passes before
-        with mock.patch.object(_minibatch_method, "PRIOR_INERTIA", inertia):
-            for first in range(seen, mark, model.batch_size):
-                model.partial_fit(train[first - earlier : min(first + model.batch_size, mark) - earlier])
-                if options.get("average"):
-                    priors.append(model.doc_topic_prior_)
-        seconds += time.process_time() - start
-        clock.append(round(seconds, 2))
-        seen = mark
-        prior = np.mean(priors, axis=0) if priors else None
-        curve.append(-left_to_right(model, test, doc_topic_prior=prior, n_particles=particles))
-        if hasattr(model, "elbo"):
-            bounds.append(bound_per_word(model, test, n))
+    clock, curve, bounds, priors = [], [], [], []
+    note = (lambda: priors.append(model.doc_topic_prior_)) if options.get("average") else (lambda: None)
+    with mock.patch.object(_minibatch_method, "PRIOR_INERTIA", inertia):
+        for seconds in trained(model, train, marks, after=note):
+            clock.append(seconds)
+            prior = np.mean(priors, axis=0) if priors else None
+            curve.append(-left_to_right(model, test, doc_topic_prior=prior, n_particles=particles))
+            if hasattr(model, "elbo"):
+                bounds.append(bound_per_word(model, test, n))
     return {
         "documents": marks,
         "log_perplexity": [round(value, 4) for value in curve],
         **({"bound": [round(value, 4) for value in bounds]} if bounds else {}),
-        **({"clock": clock} if stream else {}),
-        "seconds": round(seconds, 2),
+        "seconds": round(clock[-1], 2),
         "prior": round(float(model.doc_topic_prior_.mean()), 5),
         "topics": int(model.n_components_),
         **(words_of(model, corpus, train, n_words, seed) if n_words else {}),
+    }
+
+
+def measure_in_turn(corpus, seed, _method, n_components, _options, _stream, prior, curves):
+    """Seconds of all methods at the checkpoints of a stream; what each attains in the time of OLDA's pass.
+
+    curves : method -> log-perplexity at the checkpoints, or None. Between these it is a line in the logarithm
+        of the seconds; before the first and after the last it is level.
+    """
+    train, _ = split(corpus, seed)
+    marks, clocks = checkpoints(train.shape[0]), {method: [] for method in METHODS}
+    for _, method in product(range(REPEATS), METHODS):
+        model = new_model(method, n_components, seed, train.shape[0], prior, {})
+        clocks[method].append(list(trained(model, train, marks)))
+    clock = {method: np.median(repeats, axis=0) for method, repeats in clocks.items()}
+    end = np.log(clock["OLDA"][-1])
+    attained = {m: np.interp(end, np.log(clock[m]), curve) if curve else None for m, curve in curves.items()}
+    return {
+        "documents": marks,
+        "clock": {method: [round(float(x), 4) for x in seconds] for method, seconds in clock.items()},
+        "attained": {method: x if x is None else round(float(x), 4) for method, x in attained.items()},
     }
 
 
@@ -255,6 +295,7 @@ def bound_per_word(model, test, total_samples):
 
 
 STEP_TOPICS, DECAYS = {"synthetic": (5, 10, 20), "kos": (8, 32, 128)}, (0.0, 0.25, 0.5, 0.75, 1.0)
+TIME_SEEDS = {"synthetic": SEEDS, "20news": SEEDS, "arxiv_0": FEW_SEEDS}
 STEP_SEEDS = {"synthetic": MANY_SEEDS, "kos": SEEDS}
 # Name -> (method, topics at the start) of figure 5.
 HDP_CURVES = {
@@ -269,15 +310,15 @@ PRIOR_RULES = {
 }
 TRUE = product(("synthetic",), (10, 20), FEW_SEEDS, METHODS)
 # Corpora, numbers of topics and methods of claims that need all the seeds: whether LDS overfits, whether more
-# than a hundred topics help, the true number of topics, time, boosting, and the HDP.
+# than a hundred topics help, time, the true number of topics, boosting, and the HDP.
 OPEN = (
     (("synthetic", *FEW), TOPICS, ("LDS",)),
     (FEW, (MOST, 512), ("G-OEM", "V-OEM++", "SPLDA")),
-    (("synthetic",), (10, 20), ("G-OEM", "SPLDA", "OLDA", "VarGibbs", "SGS")),
     (FEW, (MOST,), ("OLDA",)),
     (("nips_uci",), (MOST,), METHODS),
     (("20news",), (MOST,), ("V-OEM++",)),
 )
+OPEN_WITH_DRAWN = ("G-OEM", "SPLDA", "OLDA", "VarGibbs", "SGS")
 OPEN_BOOSTING, OPEN_HDP = ("kos", "20news"), ("synthetic", "kos", "nips_uci")
 
 
@@ -297,6 +338,7 @@ STUDIES = {
     "boosting": [
         (c, s, m, k, {}, False) for c, k, s, m in product(CORPORA, TOPICS, SEEDS, ("G-OEM++", "V-OEM"))
     ],
+    "time": [(c, s, IN_TURN, MOST, {}, True) for c in CORPORA for s in TIME_SEEDS.get(c, MANY_SEEDS)],
     "steps": [
         (corpus, s, "G-OEM", k, {"learning_decay": decay, "average": average}, False)
         for corpus, few in STEP_TOPICS.items()
@@ -305,7 +347,7 @@ STUDIES = {
     "hdp": [(c, s, *run, {}, True) for c, s, run in product(CORPORA, SEEDS, HDP_CURVES.values())],
     "prior": [
         ("synthetic", s, m, 10, {**rule, "learning_decay": decay}, False)
-        for s, m, rule, decay in product(MANY_SEEDS, ONLINE_EM, PRIOR_RULES.values(), (0.5, 1.0))
+        for s, m, rule, decay in product(DRAWN_SEEDS, ONLINE_EM, PRIOR_RULES.values(), (0.5, 1.0))
     ],
     "variants": [
         (c, s, m, k, settings, False)
@@ -331,6 +373,7 @@ STUDIES = {
         for corpora, numbers, methods in OPEN
         for s, c, k, m in product(MANY_SEEDS, corpora, numbers, methods)
     ]
+    + [usual_run("synthetic", s, m, k) for s, m, k in product(DRAWN_SEEDS, OPEN_WITH_DRAWN, (10, 20))]
     + [(c, s, "V-OEM", MOST, {}, False) for c, s in product(OPEN_BOOSTING, MANY_SEEDS)]
     + [(c, s, m, 2, {}, True) for c, s, m in product(OPEN_HDP, MANY_SEEDS, HIERARCHICAL)],
 }
@@ -346,17 +389,29 @@ def tells_prior(run):
     return usual_run(corpus, seed, "G-OEM", n_components)
 
 
+def curves_of(cache, corpus, seed, n_components):
+    """Method -> log-perplexity along the stream of a split, or None."""
+    rows = {method: cache.get(*usual_run(corpus, seed, method, n_components)) for method in METHODS}
+    return {method: row["log_perplexity"] if row else None for method, row in rows.items()}
+
+
 def run_all(study, runs):
-    """Measure split by split, methods with a given prior after the runs that tell it."""
+    """Measure split by split, methods with a given prior after the runs that tell it, and times last."""
+    in_turn = [run for run in runs if run[2] == IN_TURN]
     given = [run for run in runs if has_given_prior(run)]
-    others = [run for run in runs if not has_given_prior(run)]
-    others += [tells_prior(run) for run in given if run not in study.cache]
-    no_prior, prior_of = (lambda _: (None,)), (lambda run: (study.cache.get(*tells_prior(run))["prior"],))
-    for seed, (some, prior), stream in product(
-        MANY_SEEDS, ((others, no_prior), (given, prior_of)), (True, False)
-    ):
-        todo = [run for run in some if run[1] == seed and run[5] == stream]
-        study.measure(measure, todo, prior, needs=("clock",) if stream else ())
+    others = [run for run in runs if run not in (*in_turn, *given)]
+    others += [tells_prior(run) for run in given + in_turn if run not in study.cache]
+
+    def prior_of(run):
+        return (study.cache.get(*tells_prior(run))["prior"],)
+
+    def prior_and_curves_of(run):
+        corpus, seed, _, n_components, *_ = run
+        return *prior_of(run), curves_of(study.cache, corpus, seed, n_components)
+
+    for seed, (some, prior) in product(DRAWN_SEEDS, ((others, lambda _: (None,)), (given, prior_of))):
+        study.measure(measure, [run for run in some if run[1] == seed], prior)
+    study.measure(measure_in_turn, in_turn, prior_and_curves_of)
 
 
 # Tables and pictures, from what the cache has.
@@ -412,32 +467,38 @@ def draw_against_topics(study, methods, name):
     study.write(name, ["corpus", "method", "topics", LOSS, *DECILES, "splits"], rows)
 
 
-# Table -> field of a run, column and label of what log-perplexity is shown against.
-STREAMS = {
-    "stream": ("documents", "documents", "documents seen"),
-    "clock": ("clock", "seconds", "seconds of training"),
-}
+def runs_in_turn(cache, corpus):
+    return runs_of(cache, corpus, IN_TURN, MOST, stream=True, seeds=MANY_SEEDS)
 
 
 def draw_stream(study):
-    for name, (field, column, xlabel) in STREAMS.items():
-        rows, found = [], {}
-        for corpus, method in product(SIZES, METHODS):
-            runs = runs_of(study.cache, corpus, method, MOST, stream=True)
-            found[corpus, method] = [row for row in runs if field in row]
-        found = {cell: runs for cell, runs in found.items() if runs}
-        figure, axes = panels(list(dict.fromkeys(corpus for corpus, _ in found)) or [""])
-        for (corpus, method), runs in found.items():
-            x, curves = (
-                np.median([row[field] for row in runs], axis=0),
-                [row["log_perplexity"] for row in runs],
-            )
-            line(axes[corpus], x, list(np.transpose(curves)), method, STYLES[method])
-            rows.extend([corpus, method, f"{n:g}", f"{v:.4f}"] for n, v in zip(x, np.median(curves, axis=0)))
-        label(axes, xlabel, xscale="log")
-        study.write(name, ["corpus", "method", column, LOSS], rows)
-        if found:
-            finish(figure, study.path(f"_{name}.svg"))
+    """Log-perplexity of streams, against documents seen and against the time of all methods in turn."""
+    streams = {of: runs_of(study.cache, *of, MOST, stream=True) for of in product(SIZES, METHODS)}
+    streams = {of: runs for of, runs in streams.items() if runs}
+    documents = {of: runs[0]["documents"] for of, runs in streams.items()}
+    curves = {of: [row["log_perplexity"] for row in runs] for of, runs in streams.items()}
+    timed = {(corpus, method): runs_in_turn(study.cache, corpus) for corpus, method in streams}
+    clocks = {
+        (corpus, method): np.median([row["clock"][method] for row in rows], axis=0)
+        for (corpus, method), rows in timed.items()
+        if rows
+    }
+    draw_curves(study, "stream", "documents", "documents seen", documents, curves)
+    draw_curves(study, "clock", "seconds", "seconds of training", clocks, curves)
+
+
+def draw_curves(study, name, column, xlabel, points, curves):
+    """points, curves : (corpus, method) -> x, and log-perplexity there for each split."""
+    rows = []
+    figure, axes = panels(list(dict.fromkeys(corpus for corpus, _ in points)) or [""])
+    for (corpus, method), x in points.items():
+        of_splits = curves[corpus, method]
+        line(axes[corpus], x, list(np.transpose(of_splits)), method, STYLES[method])
+        rows.extend([corpus, method, f"{n:g}", f"{v:.4f}"] for n, v in zip(x, np.median(of_splits, axis=0)))
+    label(axes, xlabel, xscale="log")
+    study.write(name, ["corpus", "method", column, LOSS], rows)
+    if points:
+        finish(figure, study.path(f"_{name}.svg"))
 
 
 def draw_hdp(study):
@@ -497,7 +558,7 @@ def write_prior(study):
     rows = []
     for decay, rule, method in product((0.5, 1.0), PRIOR_RULES, ONLINE_EM):
         settings = {**PRIOR_RULES[rule], "learning_decay": decay}
-        runs = runs_of(study.cache, "synthetic", method, 10, settings, seeds=MANY_SEEDS)
+        runs = runs_of(study.cache, "synthetic", method, 10, settings, seeds=DRAWN_SEEDS)
         if runs:
             rows.append([method, decay, rule, *shown(spread(last(runs))), len(runs)])
     study.write("prior", ["method", "learning_decay", "prior", LOSS, *DECILES, "splits"], rows)
@@ -568,12 +629,14 @@ def write_words(study):
     study.write("words", ["corpus", "method", "first words of a topic"], words)
 
 
-def draw_time(study):
+def write_time(study):
+    """Table 3: medians over splits of what one pass takes, with all methods in turn."""
+    timed = {corpus: runs_in_turn(study.cache, corpus) for corpus in CORPORA}
     rows = []
     for method in METHODS:
-        found = [runs_of(study.cache, corpus, method, MOST, stream=True) for corpus in CORPORA]
-        rows.append([method, *(f"{np.median([r['seconds'] for r in f]):.1f}" if f else "" for f in found)])
-    study.write("time", ["seconds of training", *CORPORA], rows)
+        seconds = [[row["clock"][method][-1] for row in found] for found in timed.values()]
+        rows.append([method, *(f"{np.median(each):.3g}" if each else "" for each in seconds)])
+    study.write("time", ["seconds of training", *timed], rows)
 
 
 def write_tables(study):
@@ -582,7 +645,7 @@ def write_tables(study):
     draw_against_topics(study, tuple(ONLINE_EM), "boosting")
     for write in (draw_stream, draw_hdp, draw_bound, draw_steps, write_prior, write_variants):
         write(study)
-    for write in (write_common, write_passes, write_words, draw_time):
+    for write in (write_common, write_passes, write_words, write_time):
         write(study)
 
 
