@@ -45,6 +45,7 @@ PAPERS = ("online_em", "g_ope", "moment_matching", "hybrid_hdp", "split_merge_hd
 FOLDER = Path(__file__).parent / "claims"
 CHOICES = {"lowest": min, "highest": max}
 COMPARE = {"less": operator.sub, "over": lambda one, other: log(one / other)}
+CLOSE = 0.05  # nats, to what a run attains
 BY_SEED = {"mean": np.mean, "range": np.ptp}
 
 
@@ -62,6 +63,18 @@ def late_rise(row):
     return scores[-1] - np.interp(seconds[-1] / 2, seconds, scores)
 
 
+def fall_from_best(row):
+    """What the run lost after its best score."""
+    scores = [note["score"] for note in row["trace"]]
+    return max(scores) - scores[-1]
+
+
+def seconds_to_converge(row):
+    """The time at which equation 26 first comes close to the best that the run attains."""
+    seconds, found = ([note[name] for note in row["trace"]] for name in ("seconds", "likelihood"))
+    return next(time for time, value in zip(seconds, found) if value >= max(found) - CLOSE)
+
+
 def fit_by_logarithm(row):
     """Share of the variance of the number of topics that a line in the logarithm of the tokens explains."""
     tokens, topics = row["trace"]
@@ -73,6 +86,8 @@ def fit_by_logarithm(row):
 VALUES = {
     "fit by the logarithm": lambda row: fit_by_logarithm(row) if "trace" in row else None,
     "late rise": late_rise,
+    "fall from the best score": fall_from_best,
+    "seconds to converge": seconds_to_converge,
     "rise of the bound in the last pass": lambda row: row["bound"][-1] - row["bound"][-2],
     "late moves": lambda row: sum(row["moves"][2:]) / max(sum(row["moves"]), 1) if "moves" in row else None,
     "20 topics": lambda row: float(row["trace"][-1]["topics"] == 20),

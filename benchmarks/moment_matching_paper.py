@@ -15,7 +15,8 @@ The supplement's classification of texts is benchmarks/classifier.py.
 
 Settings: "paper" has alpha = 1, matches the second moment of the first coordinate and mixes the tokens of all
 documents; "program" matches that of the second topic and takes documents one after the other, as the authors'
-public program does; "default" has the library's defaults but the paper's prior of the number of topics; "rate
+public program does; since the paper does not say in which order it reads, its settings are tried with both.
+"default" has the library's defaults but the paper's prior of the number of topics; "rate
 2" is the default of TDM. "..., auto" learns alpha, and "default, 1" has the 1 of the paper. beta is V^-1/2 in
 all. TDM on arXiv takes the tokens document by document, since it would keep 4 GB of proportions otherwise.
 
@@ -25,7 +26,8 @@ prior) and 20 Newsgroups (exponential prior) take the place of Yelp.
 
 Scores come from each model's own inference, and from one Gibbs fold-in for all. HDP is gensim's with its
 defaults but for T; only the fold-in scores it, given its learned alpha (hdp_to_lda) or alpha = 1. "batch HDP"
-is CollapsedGibbsHDP, scored likewise. Times are processor time of training in one thread.
+is CollapsedGibbsHDP, scored likewise; with the settings "fixed", its concentrations are 1 and not learned.
+Times are processor time of training in one thread.
 """
 
 import time
@@ -55,6 +57,7 @@ PASSES = {"OnlineEM, 1 pass": 1, "OnlineEM, 5 passes": 5}
 # Scored by the fold-in alone.
 HIERARCHICAL = ("HDP", "batch HDP")
 PAPER = {"doc_topic_prior": 1.0, "second_moment": "first", "shuffle": "corpus"}
+FIXED = {"topic_concentration": 1.0, "doc_concentration": 1.0}
 PROGRAM = {"doc_topic_prior": 1.0, "second_moment": "second", "shuffle": "document"}
 SETTINGS = {
     "paper": PAPER,
@@ -175,7 +178,7 @@ def new_model(corpus, seed, method, n_components, settings, order):
 def measure_text(corpus, seed, method, n_components, settings, order):
     train, test = documents_of(corpus)
     if method in HIERARCHICAL:
-        row = measure_hdp(method, train, test, n_components, seed)
+        row = measure_hdp(method, train, test, n_components, seed, settings)
     else:
         start = time.process_time()
         model = new_model(corpus, seed, method, n_components, settings, order)
@@ -211,7 +214,8 @@ def own_completion(model, test):
 def has_trace(corpus, method, settings, order):
     """Whether the trace of a run is shown."""
     shown = method in NUMBER_MODELS and settings in TRACE_SETTINGS
-    return shown and order == own_order(corpus, method, settings)
+    orders = (own_order(corpus, method, settings), *(["document"] if settings == "paper" else []))
+    return shown and order in orders
 
 
 def trace_of(model):
@@ -239,10 +243,10 @@ def word_runs():
     return [("words", *cell) for cell in product(WORD_CORPORA, NUMBER_MODELS, WORD_SETTINGS)]
 
 
-def measure_hdp(method, train, test, n_components, seed):
+def measure_hdp(method, train, test, n_components, seed, settings):
     row = {}
     if method == "batch HDP":
-        model = CollapsedGibbsHDP(n_components, random_state=seed)
+        model = CollapsedGibbsHDP(n_components, random_state=seed, **(FIXED if settings == "fixed" else {}))
         row["seconds"], _ = seconds_of(model.fit, train)
         row["topics"] = int(model.n_components_)
         topics, learned = model.components_, model.doc_topic_prior_
@@ -307,6 +311,8 @@ def text_runs():
             runs.extend(runs_of(corpus, method, settings, own_order(corpus, method, settings)))
     for corpus, method, settings, order in order_cells():
         runs.extend(runs_of(corpus, method, settings, order, order_topics(corpus, method)))
+    for corpus, method in product(CORPORA, MODELS):
+        runs.extend(runs_of(corpus, method, "paper", "document"))
     names = list(CORPORA)
     return sorted(runs, key=lambda run: (names.index(run[1]), run[3] == "TDM", run[2]))
 
@@ -316,6 +322,7 @@ def text_cells():
     for corpus in CORPORA:
         yield from ((corpus, method, settings) for method, settings in product(MODELS, SETTINGS))
         yield from ((corpus, method, "default") for method in (*PASSES, *HIERARCHICAL))
+        yield corpus, "batch HDP", "fixed"
 
 
 def order_cells():
@@ -435,7 +442,7 @@ def write_text(study):
                 found = topic_cells(rows) if "topics" in rows[0] else [""] * len(TOPIC_HEAD)
                 for label, name in HDP_LINES.items():
                     cells = ["", "", "", *score_cells(rows, name), *found, *times, len(rows)]
-                    table.append([corpus, label.replace("HDP", method), n, "", "", *cells])
+                    table.append([corpus, label.replace("HDP", method), n, settings, "", *cells])
             else:
                 cells = [*score_cells(rows, "own"), *score_cells(rows, "fold-in"), *topic_cells(rows), *times]
                 table.append([corpus, method, n, settings, order, *cells, len(rows)])
