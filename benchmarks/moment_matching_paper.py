@@ -306,23 +306,23 @@ def runs_of(corpus, method, settings, order, n_components=None):
 def text_runs():
     """Cheap ones first."""
     runs = []
-    for corpus, method, settings in text_cells():
+    for _, corpus, method, settings, order in text_cells():
         if settings != "default, rate 2" or method == "TDM":
-            runs.extend(runs_of(corpus, method, settings, own_order(corpus, method, settings)))
+            runs.extend(runs_of(corpus, method, settings, order))
     for corpus, method, settings, order in order_cells():
         runs.extend(runs_of(corpus, method, settings, order, order_topics(corpus, method)))
-    for corpus, method in product(CORPORA, MODELS):
-        runs.extend(runs_of(corpus, method, "paper", "document"))
     names = list(CORPORA)
     return sorted(runs, key=lambda run: (names.index(run[1]), run[3] == "TDM", run[2]))
 
 
 def text_cells():
-    """corpus, method and settings of all lines of the table."""
+    """A name for the settings, corpus, method, settings and order, of all lines of the table."""
     for corpus in CORPORA:
-        yield from ((corpus, method, settings) for method, settings in product(MODELS, SETTINGS))
-        yield from ((corpus, method, "default") for method in (*PASSES, *HIERARCHICAL))
-        yield corpus, "batch HDP", "fixed"
+        for method, settings in product(MODELS, SETTINGS):
+            yield settings, corpus, method, settings, own_order(corpus, method, settings)
+        yield from (("paper, document", corpus, method, "paper", "document") for method in MODELS)
+        yield from (("", corpus, method, "default", None) for method in (*PASSES, *HIERARCHICAL))
+        yield "fixed", corpus, "batch HDP", "fixed", None
 
 
 def order_cells():
@@ -401,9 +401,10 @@ DEFAULT_LINES = [
 HDP_LINES = {"HDP, alpha learned": "fold-in", "HDP, alpha 1": "fold-in, 1"}
 
 
-def found_by(cache, corpus, method, settings):
+def found_by(cache, corpus, method, settings, order="own"):
     """Number of topics given -> rows of all seeds."""
-    rows = cache.found(runs_of(corpus, method, settings, own_order(corpus, method, settings)))
+    order = own_order(corpus, method, settings) if order == "own" else order
+    rows = cache.found(runs_of(corpus, method, settings, order))
     return grouped((row["n_components"], row) for row in rows)
 
 
@@ -434,18 +435,17 @@ def draw_text(study, lines, hdp_lines):
 
 def write_text(study):
     table = []
-    for corpus, method, settings in text_cells():
-        order = own_order(corpus, method, settings) or ""
-        for n, rows in found_by(study.cache, corpus, method, settings).items():
+    for name, corpus, method, settings, order in text_cells():
+        for n, rows in found_by(study.cache, corpus, method, settings, order).items():
             times = [f"{np.median([row[name] for row in rows]):.3g}" for name in ("seconds", "microseconds")]
             if method in HIERARCHICAL:
                 found = topic_cells(rows) if "topics" in rows[0] else [""] * len(TOPIC_HEAD)
-                for label, name in HDP_LINES.items():
-                    cells = ["", "", "", *score_cells(rows, name), *found, *times, len(rows)]
-                    table.append([corpus, label.replace("HDP", method), n, settings, "", *cells])
+                for label, alpha in HDP_LINES.items():
+                    cells = ["", "", "", *score_cells(rows, alpha), *found, *times, len(rows)]
+                    table.append([corpus, label.replace("HDP", method), n, name, "", *cells])
             else:
                 cells = [*score_cells(rows, "own"), *score_cells(rows, "fold-in"), *topic_cells(rows), *times]
-                table.append([corpus, method, n, settings, order, *cells, len(rows)])
+                table.append([corpus, method, n, name, order or "", *cells, len(rows)])
     head = ["corpus", "model", "topics given (or at most)", "settings", "order", *SCORE_HEAD, *TOPIC_HEAD]
     study.write("text", [*head, "seconds of training", "microseconds a token", "seeds"], table)
 
@@ -495,12 +495,13 @@ def write_order(study):
 
 
 def draw_trace(study):
-    """Figure 3b, of all seeds."""
+    """Figure 3b, of all seeds; with the settings of the paper, documents are read one after the other."""
     figure, axes = panels(list(CORPORA))
     cells = list(product(NUMBER_MODELS, TRACE_SETTINGS))
     looks = styles(cells)
     for corpus, (method, settings) in product(CORPORA, cells):
-        rows = found_by(study.cache, corpus, method, settings).get(CORPORA[corpus].limit, ())
+        order = "document" if settings == "paper" else "own"
+        rows = found_by(study.cache, corpus, method, settings, order).get(CORPORA[corpus].limit, ())
         note_seeds(axes[corpus], len(rows))
         for i, row in enumerate(rows):
             style = {**looks[method, settings], "marker": "", "linewidth": 1}

@@ -242,6 +242,13 @@ def test_growth_is_compared_with_a_line_in_the_logarithm_of_the_tokens(claims):
     assert fit({}) is None
 
 
+def test_courses_of_runs_are_compared_with_their_best(claims):
+    notes = [(0.1, -9.0), (0.2, -8.04), (0.4, -8.0), (0.8, -8.3)]
+    row = {"trace": [{"seconds": time, "score": x, "likelihood": x} for time, x in notes]}
+    assert claims.VALUES["fall from the best score"](row) == pytest.approx(0.3)
+    assert claims.VALUES["seconds to converge"](row) == 0.2  # within 0.05
+
+
 def test_a_choice_can_be_made_by_other_columns(claims, some_runs):
     columns, choice = some_runs["runs"] | {"method": "fast"}, {"lowest": {"n": [1, 2]}}
     assert claims.numbers_of(columns, choice) == {0: 1.0, 1: 2.0, 2: 4.0}
