@@ -15,6 +15,7 @@ more      figure 1 beyond 128 topics; and with 10 and 20 on synthetic data, for 
 seeds     further splits of runs that claims compare, where the usual number leaves the claim open
 variants  one setting moved, with what that changes (see VARIANTS): figures 2, 10, 12 top, table 5 and others
 words     table 4: words of topics, and their NPMI
+frequent  the same with the most frequent words alone (see FREQUENT)
 
 The settings are the paper's: mini-batches of 100 documents, one pass, 20 local passes for each document, step
 size t^-1/2 where it is free, medians over random splits with the third and seventh decile. G-OEM draws topics
@@ -57,6 +58,9 @@ MANY_SEEDS = range(10)
 # Of synthetic data, which are drawn anew. Splits of a corpus share documents, so more of them add little.
 DRAWN_SEEDS = range(30)
 
+# Most frequent words, for claims that depend on rare ones. The paper's vocabularies have 1,500 to 21,000
+# tokens a word, the whole ones here 45 to 380.
+FREQUENT = 1000
 # Test documents, the longest that is taken, and particles: a document of N tokens costs N^2 / 2 draws a
 # particle.
 CORPORA = {
@@ -183,10 +187,15 @@ def trained(model, counts, marks, after=lambda: None):
 def true_topics():
     """As in the paper's section 6.2.4: ten topics found by OLDA in a real corpus, cut to 1000 words."""
     train, _, _ = load("arxiv_0")
-    words = np.sort(np.argsort(-np.asarray(train.sum(axis=0)).ravel(), kind="stable")[:1000])
+    words = frequent_words(train, 1000)
     model = lda.OnlineVariationalLDA(10, max_iter=1, batch_size=BATCH, components_init=None, random_state=0)
     topics = model.fit(train[:20_000]).components_[:, words]
     return topics / topics.sum(axis=1, keepdims=True)
+
+
+def frequent_words(counts, n):
+    """The columns of the n most frequent words, in their order."""
+    return np.sort(np.argsort(-np.asarray(counts.sum(axis=0)).ravel(), kind="stable")[:n])
 
 
 def synthetic(n_documents, seed):
@@ -194,14 +203,16 @@ def synthetic(n_documents, seed):
     return make_lda_documents(n_documents, **settings).data
 
 
-def split(corpus, seed):
-    """Training and test counts: another random split for every seed."""
+def split(corpus, seed, n_words=None):
+    """Training and test counts, of the most frequent words if asked: another random split for every seed."""
     n_test, longest, _ = SIZES[corpus]
     if corpus == "synthetic":
         counts = synthetic(20_500, seed)
     else:
         files = [f"arxiv_{i}" for i in range(5)] if corpus == WHOLE else [corpus]
         counts = sp.vstack([part for file in files for part in load(file)[:2]], format="csr")
+    if n_words is not None:
+        counts = counts[:, frequent_words(counts, n_words)]
     order = np.random.RandomState(seed).permutation(counts.shape[0])
     lengths = np.asarray(counts.sum(axis=1)).ravel()[order]
     held_out = np.zeros(len(order), dtype=bool)
@@ -217,7 +228,7 @@ def checkpoints(n_documents):
 
 def measure(corpus, seed, method, n_components, options, stream, prior):
     """The row of a run."""
-    train, test = split(corpus, seed)
+    train, test = split(corpus, seed, options.get("vocabulary"))
     n, particles = train.shape[0], SIZES[corpus][2]
     n_passes, n_words, inertia, settings = parts_of(options, train, n_components, seed, prior)
     model = new_model(method, n_components, seed, n, prior, settings)
@@ -265,7 +276,7 @@ def measure_in_turn(corpus, seed, _method, n_components, _options, _stream, prio
 
 def parts_of(options, train, n_components, seed, prior):
     """Passes, first words that are noted, batches that a prior's start counts like, and parameters."""
-    settings = dict(options)
+    settings = {name: value for name, value in options.items() if name != "vocabulary"}
     n_passes, n_words = settings.pop("passes", 1), settings.pop("words", 0)
     inertia = settings.pop("inertia", PRIOR_INERTIA)
     if settings.pop("start", None) == "documents":
@@ -318,6 +329,9 @@ OPEN = (
     (("nips_uci",), (MOST,), METHODS),
     (("20news",), (MOST,), ("V-OEM++",)),
 )
+# Corpora, and those with more than ten thousand documents, for which streams are scored.
+REAL = tuple(corpus for corpus in CORPORA if corpus != "synthetic")
+LARGE = ("reuters21578", "20news", "arxiv_0")
 OPEN_WITH_DRAWN = ("G-OEM", "SPLDA", "OLDA", "VarGibbs", "SGS")
 OPEN_BOOSTING, OPEN_HDP = ("kos", "20news"), ("synthetic", "kos", "nips_uci")
 
@@ -365,6 +379,10 @@ STUDIES = {
     "words": [
         (c, s, m, MOST, {"words": N_WORDS}, False) for c, s, m in product(FEW, FEW_SEEDS, ("G-OEM", "OLDA"))
     ],
+    "frequent": [
+        (c, s, m, MOST, {"vocabulary": FREQUENT}, c in LARGE)
+        for s, c, m in product(FEW_SEEDS, REAL, (*METHODS, "V-OEM", "G-OEM++"))
+    ],
     "more": [
         (c, s, m, k, {}, False) for c, k, s, m in (*TRUE, *product(FEW, MORE_TOPICS, FEW_SEEDS, METHODS))
     ],
@@ -385,7 +403,9 @@ def has_given_prior(run):
 
 def tells_prior(run):
     """The run of G-OEM on the same split."""
-    corpus, seed, _, n_components, *_ = run
+    corpus, seed, _, n_components, options, stream = run
+    if "vocabulary" in options:
+        return corpus, seed, "G-OEM", n_components, options, stream
     return usual_run(corpus, seed, "G-OEM", n_components)
 
 
@@ -615,6 +635,16 @@ def write_passes(study):
     study.write("passes", ["corpus", "method", "topics", "nats per word", *passes, "splits"], rows)
 
 
+def write_frequent(study):
+    """Log-perplexity at the end, with the most frequent words alone."""
+    rows = []
+    for corpus, method in product(REAL, (*METHODS, "V-OEM", "G-OEM++")):
+        found = runs_of(study.cache, corpus, method, MOST, {"vocabulary": FREQUENT}, stream=corpus in LARGE)
+        if found:
+            rows.append([corpus, method, *shown(spread(last(found))), len(found)])
+    study.write("frequent", ["corpus", "method", LOSS, *DECILES, "splits"], rows)
+
+
 def write_words(study):
     """NPMI and diversity of both methods; the first words of large topics, of the first split."""
     rows, words = [], []
@@ -645,7 +675,7 @@ def write_tables(study):
     draw_against_topics(study, tuple(ONLINE_EM), "boosting")
     for write in (draw_stream, draw_hdp, draw_bound, draw_steps, write_prior, write_variants):
         write(study)
-    for write in (write_common, write_passes, write_words, write_time):
+    for write in (write_common, write_passes, write_frequent, write_words, write_time):
         write(study)
 
 
