@@ -442,6 +442,7 @@ def write_text(study):
                 found = topic_cells(rows) if "topics" in rows[0] else [""] * len(TOPIC_HEAD)
                 for label, alpha in HDP_LINES.items():
                     cells = ["", "", "", *score_cells(rows, alpha), *found, *times, len(rows)]
+                    label = label.replace("alpha learned", "its prior") if name == "fixed" else label
                     table.append([corpus, label.replace("HDP", method), n, name, "", *cells])
             else:
                 cells = [*score_cells(rows, "own"), *score_cells(rows, "fold-in"), *topic_cells(rows), *times]

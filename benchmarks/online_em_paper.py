@@ -321,7 +321,7 @@ PRIOR_RULES = {
 }
 TRUE = product(("synthetic",), (10, 20), FEW_SEEDS, METHODS)
 # Corpora, numbers of topics and methods of claims that need all the seeds: whether LDS overfits, whether more
-# than a hundred topics help, time, the true number of topics, boosting, and the HDP.
+# than a hundred topics help, time, and boosting. Then the true number of topics, by synthetic data.
 OPEN = (
     (("synthetic", *FEW), TOPICS, ("LDS",)),
     (FEW, (MOST, 512), ("G-OEM", "V-OEM++", "SPLDA")),
