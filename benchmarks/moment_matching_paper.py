@@ -321,7 +321,8 @@ def text_cells():
         for method, settings in product(MODELS, SETTINGS):
             yield settings, corpus, method, settings, own_order(corpus, method, settings)
         yield from (("paper, document", corpus, method, "paper", "document") for method in MODELS)
-        yield from (("", corpus, method, "default", None) for method in (*PASSES, *HIERARCHICAL))
+        yield from (("default", corpus, method, "default", None) for method in PASSES)
+        yield from (("", corpus, method, "default", None) for method in HIERARCHICAL)
         yield "fixed", corpus, "batch HDP", "fixed", None
 
 
