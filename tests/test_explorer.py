@@ -410,10 +410,11 @@ def test_circles_do_not_overlap():
 def test_errors_say_what_is_allowed():
     given = {"model": clone(ANY_TOPICS).fit(np.eye(2)), "X": np.eye(2)}
     for arguments, error, message in (
-        ({"texts": ["a"]}, ValueError, "texts has 1 entries, but X has 2 documents"),
-        ({"texts": "ab"}, TypeError, "texts is a str; a list or array"),
+        ({"texts": ["a"]}, ValueError, "texts has 1 entries; 2 are needed, one for each document"),
+        ({"texts": "ab"}, TypeError, "texts is a str; a list or one-dimensional array"),
+        ({"texts": np.array("ab")}, TypeError, "texts is a ndarray; a list or one-dim"),
         ({"texts": ["a", None]}, TypeError, "texts has a NoneType for document 1; str is allowed"),
-        ({"groups": [1]}, ValueError, "groups has 1 entries, but X has 2 documents"),
+        ({"groups": [1]}, ValueError, "groups has 1 entries; 2 are needed, one for each document"),
         ({"dates": [1]}, ValueError, "dates has 1 entries, but X has 2 documents"),
         ({"n_words": 0}, ValueError, "n_words"),
         ({"title": None}, ValueError, "title"),

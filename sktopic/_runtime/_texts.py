@@ -1,6 +1,8 @@
-"""Texts that users give."""
+"""Texts and labels that users give."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 
 def plain_texts(texts, name):
@@ -15,3 +17,14 @@ def plain_texts(texts, name):
         if not isinstance(text, str):
             raise TypeError(f"{name} has a {type(text).__name__} for document {i}; str is allowed.")
     return list(map(str, texts))
+
+
+def one_for_each(values, name, n, of_what):
+    """Return the values as a sequence, one for each of n documents or the like; None if values is None."""
+    if values is None:
+        return None
+    if isinstance(values, str) or not hasattr(values, "__len__") or getattr(values, "ndim", 1) == 0:
+        raise TypeError(f"{name} is a {type(values).__name__}; a list or one-dimensional array is allowed.")
+    if len(values) != n:
+        raise ValueError(f"{name} has {len(values)} entries; {n} are needed, one for each {of_what}.")
+    return values if isinstance(values, Sequence) else np.asarray(values, dtype=object)

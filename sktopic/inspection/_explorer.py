@@ -22,12 +22,12 @@ from sktopic._runtime._arrays import largest
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._files import write_file
 from sktopic._runtime._surrogates import shown
+from sktopic._runtime._texts import one_for_each
 from sktopic.inspection._explorer_data import (
     coherences_of,
     documents_with_topics,
     few_periods,
     first_topic,
-    one_for_each,
     relevant_words,
     rounded,
     shares_by,
@@ -235,8 +235,8 @@ def explore(
             f"{len(components)} topics."
         )
     proportions = normalize(proportions.astype(np.float64), norm="l1", copy=False)
-    texts = one_for_each(texts, "texts", len(lengths))
-    group_of = one_for_each(groups, "groups", len(lengths))
+    texts = one_for_each(texts, "texts", len(lengths), "document of X")
+    group_of = one_for_each(groups, "groups", len(lengths), "document of X")
 
     n_tokens = lengths.sum()
     shares = lengths @ proportions / n_tokens

@@ -1,7 +1,5 @@
 """Content of the explorer page as lists, numbers and strings that can be written as JSON."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from sklearn.preprocessing import normalize
 
@@ -24,17 +22,6 @@ FEWEST_CELLS, MOST_CELLS_OF_A_DOCUMENT = 20, 300
 MOST_GROUPS = 60
 MOST_PERIODS = 60
 FREQUENCIES = "D", "W", "MS", "QS", "YS", "10YS"
-
-
-def one_for_each(values, name, n_documents):
-    """Return the values as a sequence with one value per document; None if values is None."""
-    if values is None:
-        return None
-    if isinstance(values, str) or not hasattr(values, "__len__"):
-        raise TypeError(f"{name} is a {type(values).__name__}; a list or array is allowed.")
-    if len(values) != n_documents:
-        raise ValueError(f"{name} has {len(values)} entries, but X has {n_documents} documents.")
-    return values if isinstance(values, Sequence) else np.asarray(values, dtype=object)
 
 
 def coherences_of(components, counts):

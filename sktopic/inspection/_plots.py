@@ -14,6 +14,7 @@ from sktopic._estimators._plug_in import last_step, topic_labels
 from sktopic._runtime._axes import check_figure, one_axes, panels
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._optional import import_pyplot
+from sktopic._runtime._texts import one_for_each
 from sktopic._typing import TopicsLike
 from sktopic.inspection._tables import chosen_topics, handles_of_topics, shortened, top_words
 from sktopic.inspection._topic_page import draw_topics
@@ -92,11 +93,10 @@ def plot_topics(
     words, weights = top_words(model_or_components, feature_names, n_words=n_words, return_weights=True)
     chosen = chosen_topics(topics, handles_of_topics(model_or_components, len(words)))
     parse_math = titles is not None
+    titles = one_for_each(titles, "titles", len(chosen), "topic")
     if titles is None:
         labels = topic_labels(model_or_components, len(words))
         titles = [shortened(labels[topic]) for topic in chosen]
-    if len(titles) != len(chosen):
-        raise ValueError(f"titles has {len(titles)} entries; {len(chosen)} are needed, one for each topic.")
 
     return draw_topics(
         plt.figure() if fig is None else fig,
@@ -164,9 +164,7 @@ def plot_scores(
     if scores is None:
         samples_seen, scores, x_label, y_label = _kept_scores(samples_seen)
     curves = _check_curves(samples_seen, scores)
-    labels = [labels] if isinstance(labels, str) else labels
-    if labels is not None and len(labels) != len(curves):
-        raise ValueError(f"labels has {len(labels)} entries; {len(curves)} are needed, one for each curve.")
+    labels = one_for_each([labels] if isinstance(labels, str) else labels, "labels", len(curves), "curve")
     ax = one_axes(ax)
     for i, (seen, score) in enumerate(curves):
         ax.plot(seen, score, marker=".", label=None if labels is None else labels[i])
