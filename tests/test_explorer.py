@@ -413,6 +413,7 @@ def test_errors_say_what_is_allowed():
         ({"texts": ["a"]}, ValueError, "texts has 1 entries; 2 are needed, one for each document"),
         ({"texts": "ab"}, TypeError, "texts is a str; a list or one-dimensional array"),
         ({"texts": np.array("ab")}, TypeError, "texts is a ndarray; a list or one-dim"),
+        ({"texts": np.array([["a"], ["b"]])}, TypeError, "texts is a ndarray; a list or one-dim"),
         ({"texts": ["a", None]}, TypeError, "texts has a NoneType for document 1; str is allowed"),
         ({"groups": [1]}, ValueError, "groups has 1 entries; 2 are needed, one for each document"),
         ({"dates": [1]}, ValueError, "dates has 1 entries, but X has 2 documents"),
