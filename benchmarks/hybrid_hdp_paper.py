@@ -101,8 +101,8 @@ OF_PAPER = ("kos", "nips_uci")
 START_SECONDS = 1800
 
 SEEDS, MANY_SEEDS = range(3), range(10)
-# Runs that have more seeds than three, since the interval of a claim crossed a margin. A run of figures 1 and 2
-# is named by corpus, method, largest number of topics and batch size, one of figure 3 by all but the last.
+# Runs that have more seeds than three, since the interval of a claim crossed a margin. A run of figures 1 and
+# 2 is named by corpus, method, largest number of topics and batch size, one of figure 3 by all but the last.
 MORE_SEEDS = {
     5: [
         *product(["arxiv_0"], ["HybridHDP, paper", "gensim"], [100], [10]),

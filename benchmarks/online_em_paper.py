@@ -117,8 +117,8 @@ SWEEPS = [{"doc_burn_in": n - n // 4, "doc_sweeps": n // 4} for n in (50, 100)]
 STEP_SIZES = product((0.5, 1.0), (0.0, 10.0, 100.0))
 OLDA_STEPS = [{"learning_decay": kappa, "learning_offset": tau} for kappa, tau in STEP_SIZES]
 SWEEPS_OF_LDS = {"doc_burn_in": 150, "doc_sweeps": 50}
-# Section 6.2.6 of the paper: parameters of LDS are as close as possible to those of G-OEM. It does not give the
-# factor of the steps; one is ours.
+# Section 6.2.6 of the paper: parameters of LDS are as close as possible to those of G-OEM. It does not give
+# the factor of the steps; one is ours.
 LDS_OF_PAPER = {"learning_rate": 1.0, **STEP, **SWEEPS_OF_LDS}
 SMALL_STEPS = {"learning_offset": 10.0}
 LONG, GIVEN = {"max_doc_update_iter": 200, "passes": 4}, {"doc_topic_prior": "G-OEM"}
