@@ -299,6 +299,7 @@ def test_errors_name_the_parameter_and_what_is_allowed():
         (lambda: plot_topics(COMPONENTS, titles=3), ValueError, "'titles' .* Got 3"),
         (lambda: plot_topics(COMPONENTS, titles=["a"]), ValueError, "titles has 1 entries; 3 are needed"),
         (lambda: plot_topics(COMPONENTS, titles=np.array("a")), TypeError, "titles is a ndarray; a list or"),
+        (lambda: plot_topics(COMPONENTS, titles={"a", "b", "c"}), TypeError, "titles is a set; a list or"),
         (lambda: plot_topic_dendrogram(COMPONENTS, ax="x"), TypeError, "ax is a str"),
         (lambda: plot_topic_dendrogram(COMPONENTS[:1]), ValueError, "has 1 topic; a tree needs at least two"),
         (lambda: plot_scores([1], 3), TypeError, "scores=3 is invalid"),

@@ -23,8 +23,10 @@ def one_for_each(values, name, n, of_what):
     """Return the values as a sequence, one for each of n documents or the like; None if values is None."""
     if values is None:
         return None
-    if isinstance(values, str) or not hasattr(values, "__len__") or getattr(values, "ndim", 1) != 1:
+    is_sequence = isinstance(values, Sequence)
+    sequence = values if is_sequence else np.asarray(values, dtype=object)
+    if isinstance(values, str | bytes) or not (is_sequence or sequence.ndim == 1):
         raise TypeError(f"{name} is a {type(values).__name__}; a list or one-dimensional array is allowed.")
-    if len(values) != n:
-        raise ValueError(f"{name} has {len(values)} entries; {n} are needed, one for each {of_what}.")
-    return values if isinstance(values, Sequence) else np.asarray(values, dtype=object)
+    if len(sequence) != n:
+        raise ValueError(f"{name} has {len(sequence)} entries; {n} are needed, one for each {of_what}.")
+    return sequence
