@@ -259,7 +259,7 @@ def runs_of(part):
             (seed, corpus, method, n, size)
             for seed, corpus, method in product(MANY_SEEDS, LARGE_CORPORA, ENDS)
             for n, size in update_cells(corpus)
-            if seed < N_SEEDS.get((corpus, method, n, size), 3)
+            if seed < N_SEEDS.get((corpus, method, n, size), len(SEEDS))
             if method != "gensim" or n * size <= LARGEST_PORT
         )
     elif part == "time":
@@ -267,7 +267,7 @@ def runs_of(part):
         cells = (
             (seed, corpus, method, n)
             for seed, corpus, (method, n) in product(MANY_SEEDS, CORPORA, methods)
-            if seed < N_SEEDS.get((corpus, method, n), 3)
+            if seed < N_SEEDS.get((corpus, method, n), len(SEEDS))
             if corpus in OF_PAPER or not method.endswith("paper")
         )
     else:
