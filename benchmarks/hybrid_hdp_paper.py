@@ -107,6 +107,7 @@ MORE_SEEDS = {
     5: [
         *product(["arxiv_0"], ["HybridHDP, paper", "gensim"], [100], [10]),
         *product(["arxiv_0", "enron_inbox"], ["HybridHDP", "OnlineVariationalHDP"], [100], [100]),
+        *product(["nips_uci"], ["HybridHDP, paper", "OnlineVariationalHDP"], [100], BATCH_SIZES),
         *product(OF_PAPER, TIMED_AS_IN_PAPER, N_TOPICS),
     ],
     10: [
