@@ -128,7 +128,7 @@ VARIANTS = {
     "local sweeps (section 6.2.3)": Variant(("G-OEM",), SWEEPS, seeds=MANY_SEEDS),
     "200 local passes of LDS (section 6)": Variant(("LDS",), (SWEEPS_OF_LDS,), (8, 128), ("kos",)),
     "200 local passes of LDS, steps of G-OEM": Variant(
-        ("LDS",), (LDS_OF_PAPER,), TOPICS, ("synthetic", *FEW), SEEDS
+        ("LDS",), (LDS_OF_PAPER,), TOPICS, ("synthetic", *FEW), MANY_SEEDS
     ),
     "200 local passes of LDS, steps of G-OEM, 512 topics": Variant(("LDS",), (LDS_OF_PAPER,), (512,)),
     "step sizes of OLDA (figure 10)": Variant(("OLDA",), OLDA_STEPS[1:]),
@@ -334,7 +334,7 @@ TRUE = product(("synthetic",), (10, 20), FEW_SEEDS, METHODS)
 # Corpora, numbers of topics and methods of claims that need all the seeds: whether LDS overfits, whether more
 # than a hundred topics help, time, and boosting. Then the true number of topics, by synthetic data.
 OPEN = (
-    (("synthetic", *FEW), TOPICS, ("LDS",)),
+    (("synthetic", *FEW, "20news"), TOPICS, ("LDS",)),
     (FEW, (MOST, 512), ("G-OEM", "V-OEM++", "SPLDA")),
     (FEW, (MOST,), ("OLDA",)),
     (("nips_uci",), (MOST,), METHODS),
