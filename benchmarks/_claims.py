@@ -101,6 +101,15 @@ def runs_of(paper):
 
 
 @cache
+def grouped_runs(paper, names):
+    """Values of these columns -> rows that have them: a look at each row would take most of the time."""
+    groups = {}
+    for row in runs_of(paper).rows.values():
+        groups.setdefault(tuple(map(row.get, names)), []).append(row)
+    return groups
+
+
+@cache
 def claims_of(paper):
     """Its claims, each with the columns that are given to all of its runs."""
     data = tomllib.loads((FOLDER / f"{paper}.toml").read_text(encoding="utf-8"))
@@ -161,7 +170,8 @@ def by_seed(of):
     given = {name: of[name] for name in names if name in of}
     derived = {name: DERIVED[x] for name, x in given.items() if isinstance(x, str) and x in DERIVED}
     given |= {name: value_of(of) for name, value_of in derived.items()}
-    for row in runs_of(of["study"]).rows.values():
+    grouped = tuple(x for x in ("corpus", "method") if x in given and not isinstance(given[x], list))
+    for row in grouped_runs(of["study"], grouped).get(tuple(map(given.get, grouped)), ()):
         if all(row.get(x) in y if isinstance(y, list) else row.get(x) == y for x, y in given.items()):
             value = number(row, of) if counts(row, of) else None
             if value is not None:
