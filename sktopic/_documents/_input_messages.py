@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from sktopic._documents._corpus import Corpus
 from sktopic._documents._matrices import (
     COUNT_TYPES,
+    RANGE_OF_COUNTS,
     are_documents,
     as_documents,
     check_counts,
@@ -110,6 +111,8 @@ def explaining(X, owner, n_features=None):
     """
     try:
         yield
+    except OverflowError:
+        raise ValueError(f"X has an integer that no float can hold; {RANGE_OF_COUNTS}") from None
     except (TypeError, ValueError) as error:
         kind = _kind_of(X)
         if kind is not None:  # NumPy's message would print the texts

@@ -18,6 +18,10 @@ GROUP_SIZE = 1024
 # Range of counts other than 0. Priors have the same range (see _topics/_prior.py). So products and sums of
 # counts, priors and weights of documents stay in the range of float64, and draws in that of float32.
 SMALLEST_COUNT, LARGEST_COUNT = 1e-12, 1e12
+RANGE_OF_COUNTS = (
+    f"a count must be 0, or between {SMALLEST_COUNT:g} and {LARGEST_COUNT:g}. Set smaller entries to 0, or "
+    "rescale X."
+)
 # Kernels number words by int32.
 MOST_WORDS = 2**31 - 1
 # Numbers that counts may be without being converted: what kernels read.
@@ -181,10 +185,7 @@ def check_counts(X, owner):
 def _check_range(counts):
     outside = (counts < SMALLEST_COUNT) | (counts > LARGEST_COUNT)
     if outside.any():
-        raise ValueError(
-            f"X has a count of {counts[outside][0]:g}; a count must be 0, or between {SMALLEST_COUNT:g} "
-            f"and {LARGEST_COUNT:g}. Set smaller entries to 0, or rescale X."
-        )
+        raise ValueError(f"X has a count of {counts[outside][0]:g}; {RANGE_OF_COUNTS}")
 
 
 def _are_in_range(entries):

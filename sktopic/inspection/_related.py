@@ -62,8 +62,8 @@ def topic_similarity(
            [0.93, 1.  , 0.13],
            [0.12, 0.13, 1.  ]])
     """
-    n_features = len(plug_in_topics(model_or_components).store)
-    words = word_profiles(model_or_components, metric, min(N_COMPARED, n_features))
+    topics = plug_in_topics(model_or_components)
+    words = word_profiles(topics, metric, min(N_COMPARED, len(topics.store)))
     similarity = METRICS[metric](words, words)
     similarity = (similarity + similarity.T) / 2
     np.fill_diagonal(similarity, 1.0)

@@ -105,7 +105,8 @@ def match_topics(
     array([0.99, 0.99])
     """
     check_same_names(column_names(first), column_names(second), "second")
-    return _match(word_profiles(first, metric, n_words), word_profiles(second, metric, n_words), metric)
+    first, second = (word_profiles(plug_in_topics(each), metric, n_words) for each in (first, second))
+    return _match(first, second, metric)
 
 
 @validate_params({"models": ["array-like"], **COMPARISON})
@@ -163,7 +164,8 @@ def stability(
     names = [column_names(model) for model in models]
     for i, (first, second) in enumerate(pairwise(names), start=1):
         check_same_names(first, second, f"models[{i}]")
-    return _mean_similarity([word_profiles(model, metric, n_words) for model in models], metric)
+    profiles = [word_profiles(plug_in_topics(model), metric, n_words) for model in models]
+    return _mean_similarity(profiles, metric)
 
 
 def top_word_stability(models):
@@ -198,9 +200,8 @@ def _match(first, second, metric):
     return TopicMatches(*pairs, similarity[pairs])
 
 
-def word_profiles(model_or_components, metric, n_words):
-    """Return the array that the metric compares: one row per topic, one column per word."""
-    topics = plug_in_topics(model_or_components)
+def word_profiles(topics, metric, n_words):
+    """Return what the metric compares of TopicProbabilities: one row per topic, one column per word."""
     if metric == "average_jaccard":
         return _ranks(top_columns(topics, n_words), len(topics.store))
     components = topics.components()
