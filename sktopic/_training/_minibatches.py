@@ -235,9 +235,9 @@ def add_minibatches(run: Run, documents, size: int, total_samples: float | None)
 def expected_size(method, state: MinibatchState, n_new: float = 0) -> float:
     """The size of the corpus, by weight, without total_samples; n_new : new documents of the next batch.
 
-    If topics are Dirichlet posteriors, partial_fit expects more documents than it has seen. In a small corpus,
+    If topics are Dirichlet posteriors, partial_fit expects more documents than there were. In a small corpus,
     exp(E[log phi]) of most words is tiny. Topics that are larger by chance then take most of the tokens, and
-    keep them when the corpus has grown. At some hundred documents, posteriors that are much narrower lower
+    keep them when the corpus has grown. Of some hundred documents, posteriors that are much narrower lower
     scores; later, they raise them (benchmarks/stream_sizes.py).
     """
     size = state.corpus_size + n_new
