@@ -16,9 +16,10 @@ The supplement's classification of texts is benchmarks/classifier.py.
 Settings: "paper" has alpha = 1, matches the second moment of the first coordinate and mixes the tokens of all
 documents; "program" matches that of the second topic and takes documents one after the other, as the authors'
 public program does; since the paper does not say in which order it reads, its settings are tried with both.
-"default" has the library's defaults but the paper's prior of the number of topics; "rate
-2" is the default of TDM. "..., auto" learns alpha, and "default, 1" has the 1 of the paper. beta is V^-1/2 in
-all. TDM on arXiv takes the tokens document by document, since it would keep 4 GB of proportions otherwise.
+"default" has the library's defaults but the paper's prior of the number of topics; "rate 2" is the default of
+TDM. "..., auto" learns alpha, and "default, 1" has the 1 of the paper. beta is V^-1/2 in all. At each token,
+"all documents" applies equations 12 and 13 to the proportions of all documents, the others to those of its
+own. TDM on arXiv takes the tokens document by document, since it would keep 4 GB of proportions otherwise.
 
 Departures: a random half of a test document's tokens is hidden, not the second. Reuters has the paper's
 split, but neither a stemmer nor its choice of words; NIPS is that of UCI with a random split; arXiv (uniform
@@ -38,6 +39,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
+from _literal_ddm import number_weights
 from _pictures import finish, line, note_seeds, panels, styles
 from _study import Study, grouped, interval, new_parser, seconds_of, shown, spread, with_deciles
 
@@ -108,6 +110,7 @@ NUMBER_SETTINGS = {
     "default": {},
 }
 NUMBER_MODELS = ("DDM", "TDM")
+OF_ALL = "all documents"
 # Rates of the exponential prior of the number; the uniform one has 0, that of the paper 1.
 RATES = (0.25, 0.5, 2.0, 3.0)
 
@@ -127,6 +130,7 @@ NUMBER_PARTS = {
     "synthetic rates": number_part(RATES, ["default"], SOME_NUMBERS, range(20)),
     "synthetic program": number_part(NUMBER_PRIORS, ["program"], SOME_NUMBERS, range(20)),
     "synthetic paper": number_part(NUMBER_PRIORS, ["paper"], TRUE_NUMBERS, range(20, 100)),
+    "synthetic literal": NumberPart(tuple(product(NUMBER_PRIORS, ["DDM"], [OF_ALL])), SOME_NUMBERS, range(5)),
 }
 
 
@@ -144,11 +148,23 @@ def measure_number(part, n_topics, seed):
     """The number of topics under each of the settings in the same data set."""
     counts, found = synthetic(n_topics, seed), {}
     for prior, name, settings in NUMBER_PARTS[part].cells:
-        chosen = PROGRAM if settings == "program" else NUMBER_SETTINGS[settings]
-        options = {"n_components_prior": prior, "random_state": seed, **chosen}
-        model = MODELS[name](LIMIT, **options).fit(counts)
-        found[f"{prior}, {name}, {settings}"] = int(model.n_components_)
+        number_of = number_if_literal if settings == OF_ALL else number_of_model
+        found[f"{prior}, {name}, {settings}"] = int(number_of(counts, prior, name, settings, seed))
     return {"found": found}
+
+
+def number_of_model(counts, prior, name, settings, seed):
+    chosen = PROGRAM if settings == "program" else NUMBER_SETTINGS[settings]
+    options = {"n_components_prior": prior, "random_state": seed, **chosen}
+    return MODELS[name](LIMIT, **options).fit(counts).n_components_
+
+
+def number_if_literal(counts, prior, name, settings, seed):
+    """What DDM finds if each token changes the proportions of all documents."""
+    tokens = np.repeat(np.argwhere(counts), counts[counts > 0], axis=0)
+    np.random.RandomState(seed).shuffle(tokens)
+    before = np.exp(-float(prior == "exponential") * np.arange(LIMIT))
+    return number_weights(tokens.tolist(), *counts.shape, before, of_all=True).argmax() + 1
 
 
 def number_runs():
@@ -369,8 +385,8 @@ def write_rates(study):
 
 
 def write_number(study):
-    table = []
-    for prior, name, settings in product(NUMBER_PRIORS, NUMBER_MODELS, (*NUMBER_SETTINGS, "program")):
+    table, all_settings = [], (*NUMBER_SETTINGS, "program", OF_ALL)
+    for prior, name, settings in product(NUMBER_PRIORS, NUMBER_MODELS, all_settings):
         found = found_numbers(study.cache, prior, name, settings)
         table.extend(number_row(prior, name, settings, n, values) for n, values in found.items())
     study.write("number", NUMBER_HEAD, table)

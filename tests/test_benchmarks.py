@@ -10,9 +10,11 @@ from unittest.mock import MagicMock
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 
 from sktopic.datasets import make_bars
 from sktopic.hdp._hybrid_topics import HybridTopics
+from sktopic.moment_matching import DegenerateDirichletLDA
 from tests.reference.enumeration import Enumeration
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
@@ -99,6 +101,21 @@ def test_likelihood_of_equation_26_is_exact_where_each_word_has_one_topic(script
     first, second = np.array([3.5, 2.0]) / 5.5, np.array([2.5, 1.0]) / 3.5
     words = 3 * np.log(first[0] * 0.7) + np.log(first[1] * 0.6) + 2 * np.log(second[0] * 0.3)
     assert likelihood(model, counts) == pytest.approx(words / 6, abs=1e-4)
+
+
+def test_ddm_in_numpy_is_the_estimator_and_of_other_documents_has_the_moments_of_the_mixture(script):
+    literal, X = script("_literal_ddm"), make_bars(30, random_state=0).data.toarray().clip(max=1)
+    settings = {"doc_topic_prior": 1.0, "second_moment": "first", "n_components_prior": "uniform"}
+    model = DegenerateDirichletLDA(4, **settings, shuffle=None).fit(X)
+    weights = literal.number_weights(np.argwhere(X), *X.shape, np.ones(4), of_all=False)
+    assert_allclose(weights, model.n_components_posterior_, rtol=1e-6)
+    gamma, alpha = np.array([0.3, 0.7]), np.array([[2.0, 3.0]])
+    means, squares = literal.moments(alpha, gamma)  # by Dirichlet(2, 3): 2/5, and 2 * 3 / (5 * 6)
+    assert_allclose(means, [[0.3 + 0.7 * 0.4, 0.7 * 0.6]])
+    assert_allclose(squares, [0.3 + 0.7 * 0.2])
+    first, second = literal.matched(means, squares, alpha)[0]
+    assert first / (first + second) == pytest.approx(means[0, 0])
+    assert first * (first + 1) / ((first + second) * (first + second + 1)) == pytest.approx(squares[0])
 
 
 @pytest.mark.law
