@@ -10,6 +10,7 @@ VERSIONS = {
     "OnlineEMLDA": 7,
     "OnlineEMLDA with another prior": 6,
     "OnlineEMLDA with a decay": 4,
+    "OnlineEMLDA in streams": 8,
     "boosted OnlineEMLDA": 2,
     "OnlineEMHDP": 3,
     "OnlineEMHDP in one pass": 2,

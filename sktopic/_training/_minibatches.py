@@ -7,6 +7,7 @@ no shuffling and total_samples given does what `add_minibatches` does.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,6 +29,23 @@ LONG_WORK = 200_000_000
 FIT_KEY = 0x666974
 SHUFFLE_KEY = 0x73687566
 VALIDATION_KEY = 0x76616C69
+
+
+class Growth(Enum):
+    """How many documents are expected of a stream, by their number so far (benchmarks/stream_sizes.py).
+
+    While few are expected, the prior of topics has much weight, and topics that are larger by chance may take
+    most of the tokens and keep them. That lasts longest where documents are inferred from Dirichlet
+    posteriors of topics, since exp(E[log phi]) of rare words is tiny.
+    """
+
+    NONE = "no others"
+    DOUBLE = "as many again"
+    CUBE_ROOT = "times the cube root"
+
+    def __call__(self, size: float) -> float:
+        factors = {Growth.NONE: 1.0, Growth.DOUBLE: 2.0, Growth.CUBE_ROOT: max(2.0, size ** (1 / 3))}
+        return factors[self] * size
 
 
 @dataclass(frozen=True)
@@ -60,7 +78,7 @@ class MinibatchMethod(Protocol):
     reads_whole_batches: bool  # whether the document step, or the update, has to see a batch as a whole
     learns_from_gains: bool  # whether an update is to have the PriorStatistics of its documents
     averages: bool  # whether the statistics are an average over updates
-    expects_growth: bool  # whether partial_fit without total_samples expects more documents
+    growth: Growth  # what partial_fit expects without total_samples
 
     def infer(self, state: Any, batch: Any, keys: Any, update: Update, workers: Workers) -> ExpectedCounts:
         """Return the expected counts of a DocumentBatch; a pure function."""
@@ -233,15 +251,9 @@ def add_minibatches(run: Run, documents, size: int, total_samples: float | None)
 
 
 def expected_size(method, state: MinibatchState, n_new: float = 0) -> float:
-    """The size of the corpus, by weight, without total_samples; n_new : new documents of the next batch.
-
-    If topics are Dirichlet posteriors, partial_fit expects more documents than there were. In a small corpus,
-    exp(E[log phi]) of most words is tiny. Topics that are larger by chance then take most of the tokens, and
-    keep them when the corpus has grown. Of some hundred documents, posteriors that are much narrower lower
-    scores; later, they raise them (benchmarks/stream_sizes.py).
-    """
+    """The size of the corpus, by weight, without total_samples; n_new : new documents of the next batch."""
     size = state.corpus_size + n_new
-    return size * max(1.0, size ** (1 / 3)) if method.expects_growth and not state.is_corpus else size
+    return size if state.is_corpus else method.growth(size)
 
 
 def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0) -> BatchCounts:

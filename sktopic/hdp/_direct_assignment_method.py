@@ -9,6 +9,7 @@ from sktopic._inference._protocol import InferenceStep
 from sktopic._kernels.random._rng import combine_keys
 from sktopic._state._fields import changed
 from sktopic._topics._word_count_views import posterior_bound
+from sktopic._training._minibatches import Growth
 from sktopic.hdp._batch_moves import BatchMoves, moves_work
 from sktopic.hdp._batch_proposals import AscentProposals, RestrictedProposals
 from sktopic.hdp._direct_assignment_state import (
@@ -49,7 +50,7 @@ class DirectAssignment(HDPMethod):
     averages: ClassVar[bool] = (
         False  # documents do not subtract their previous contribution from the statistics
     )
-    expects_growth: ClassVar[bool] = True
+    growth: ClassVar[Growth] = Growth.CUBE_ROOT
 
     def start(self, n_features, seed):
         n, memoized = self.n_components, self.learning_method == "memoized"

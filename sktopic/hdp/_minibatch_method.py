@@ -12,7 +12,7 @@ from sktopic._topics._topic_word_prior import check_number_of_topics
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics
 from sktopic._topics._word_count_views import probabilities
 from sktopic._training._minibatch_state import random_words
-from sktopic._training._minibatches import work_of_clearing
+from sktopic._training._minibatches import Growth, work_of_clearing
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import step_size
 from sktopic.hdp._hdp_state import words_in_use
@@ -29,7 +29,7 @@ class HDPUpdates(ABC):
     averages: ClassVar[bool] = True
     reads_whole_batches: ClassVar[bool] = True
     learns_from_gains: ClassVar[bool] = False
-    expects_growth: ClassVar[bool] = False
+    growth: ClassVar[Growth] = Growth.NONE
 
     @abstractmethod
     def learned(self, state: Any, counts: Any, update: Any, workers: Any) -> Any:

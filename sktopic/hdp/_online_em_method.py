@@ -14,7 +14,7 @@ from sktopic._state._fields import State, array, changed, part
 from sktopic._topics._prior import LARGEST_LEARNED, MAX_ITER, PRIOR_INERTIA, SMALLEST, SMALLEST_LEARNED, TOL
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import expected_tokens, probabilities
-from sktopic._training._minibatches import gathered_topics
+from sktopic._training._minibatches import Growth, gathered_topics
 from sktopic.hdp._hdp_state import HDPState, columns_in_use, reporting
 from sktopic.hdp._minibatch_method import HDPMethod
 
@@ -137,6 +137,7 @@ class GrowingOnlineEM(HDPMethod):
     min_birth_tokens: float
 
     learns_from_gains: ClassVar[bool] = True
+    growth: ClassVar[Growth] = Growth.DOUBLE
 
     def start(self, n_features, seed):
         n = self.n_components

@@ -7,6 +7,7 @@ import numpy as np
 
 from sktopic._state._fields import array, changed, total
 from sktopic._topics._word_count_views import geometric, posterior_bound
+from sktopic._training._minibatches import Growth
 from sktopic.hdp._hdp_state import HDPState, columns_in_use, reporting
 from sktopic.hdp._minibatch_method import HDPMethod, of_corpus
 from sktopic.hdp._stick_breaking import AtomStep, CorpusPosterior, CorpusSticks, sticks_bound
@@ -51,7 +52,7 @@ class OnlineVariational(HDPMethod):
 
     keeps_columns: ClassVar[bool] = True
     reads_whole_batches: ClassVar[bool] = False
-    expects_growth: ClassVar[bool] = True
+    growth: ClassVar[Growth] = Growth.CUBE_ROOT
     # The numbers of atoms of each topic are summed.
     learns_from_gains: ClassVar[bool] = True
 

@@ -16,6 +16,7 @@ from sktopic._inference._pieces import joined_results
 from sktopic._inference._protocol import CellwiseStep
 from sktopic._kernels.lda._cvb0 import collapse_documents
 from sktopic._runtime._compat import Interval
+from sktopic._training._minibatches import Growth
 from sktopic._training._statistics_updates import TokenAverage
 from sktopic._training._step_size import StepSize
 from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
@@ -77,7 +78,8 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
         Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
-        weight of the documents given to `fit` and later calls of `partial_fit`.
+        weight of the documents given to `fit` and later calls of `partial_fit`. If `fit` was never called,
+        twice the weight given to `partial_fit`, as more documents are expected.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_learning_decay : float, default=0.9
@@ -235,6 +237,7 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
             prediction=step,
             rule=TokenAverage(),
             steps=StepSize(self.learning_offset, self.learning_decay),
+            growth=Growth.DOUBLE,
         )
 
     def _check_lanes(self):

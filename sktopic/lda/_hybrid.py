@@ -12,6 +12,7 @@ from sktopic._inference._gibbs import GibbsInference, GibbsStep
 from sktopic._runtime._compat import StrOptions
 from sktopic._topics._topic_word_prior import WordPrior
 from sktopic._topics._word_count_views import geometric
+from sktopic._training._minibatches import Growth
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import StepSize
 from sktopic._typing import MatrixLike
@@ -60,7 +61,7 @@ class HybridLDA(MinibatchLDAEstimator):
     total_samples : float or None, default=None
         Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
         weight of the documents given to `fit` and later calls of `partial_fit`. If `fit` was never called,
-        the weight given to `partial_fit` times its cube root (if above 1), as more documents are expected.
+        the weight given to `partial_fit` times its cube root (at least 2), as more documents are expected.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
@@ -229,7 +230,7 @@ class HybridLDA(MinibatchLDAEstimator):
             steps=StepSize(self.learning_offset, self.learning_decay),
             word_prior=WordPrior(self.topic_word_prior, default),
             view=geometric,
-            expects_growth=True,
+            growth=Growth.CUBE_ROOT,
         )
 
     def _check_lanes(self):

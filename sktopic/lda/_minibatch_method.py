@@ -28,7 +28,7 @@ from sktopic._topics._word_count_views import (
 )
 from sktopic._topics._word_counts import LEANING
 from sktopic._training._minibatch_state import random_words
-from sktopic._training._minibatches import gathered_topics, work_of_clearing
+from sktopic._training._minibatches import Growth, gathered_topics, work_of_clearing
 from sktopic._training._step_size import step_size
 from sktopic.lda._boosting import boosted_counts
 from sktopic.lda._lda_state import LDAState, ListedLDAState
@@ -61,7 +61,7 @@ class MinibatchLDA:
     keeps_places : whether topics keep their numbers. If so, none are exchanged.
     topics_per_word : None, or the length of the lists of SparseWordCounts
     state_class : class of the state, without such lists
-    expects_growth : whether `partial_fit` without total_samples expects more documents
+    growth : how many documents `partial_fit` expects without total_samples
     """
 
     n_components: int
@@ -80,7 +80,7 @@ class MinibatchLDA:
     keeps_places: bool = False
     topics_per_word: int | None = None
     state_class: type[LDAState] = LDAState
-    expects_growth: bool = False
+    growth: Growth = Growth.NONE
 
     @property
     def reads_whole_batches(self):

@@ -14,6 +14,7 @@ from sktopic._inference._variational import VariationalStep
 from sktopic._runtime._compat import StrOptions
 from sktopic._topics._prior import DocPrior
 from sktopic._topics._topic_word_prior import is_matrix
+from sktopic._training._minibatches import Growth
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import StepSize, StreamStep
 from sktopic._typing import MatrixLike
@@ -113,7 +114,8 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         but at least 5.
     total_samples : float or None, default=None
         Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
-        weight of the documents given to `fit` and later calls of `partial_fit`.
+        weight of the documents given to `fit` and later calls of `partial_fit`. If `fit` was never called,
+        twice the weight given to `partial_fit`, as more documents are expected.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
@@ -327,6 +329,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
             averaged=self.average,
             topics_per_word=self.topics_per_word,
             iterations=iterations if self.boost else None,
+            growth=Growth.DOUBLE,
         )
 
     _documents_per_update = documents_per_update

@@ -14,6 +14,7 @@ from sktopic._runtime._compat import StrOptions
 from sktopic._topics._prior import DocPrior
 from sktopic._topics._word_count_views import geometric
 from sktopic._topics._word_counts import LITTLE_LEANING
+from sktopic._training._minibatches import Growth
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import StepSize
 from sktopic._typing import MatrixLike
@@ -64,7 +65,7 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
     total_samples : float or None, default=None
         Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
         weight of the documents given to `fit` and later calls of `partial_fit`. If `fit` was never called,
-        the weight given to `partial_fit` times its cube root (if above 1), as more documents are expected.
+        the weight given to `partial_fit` times its cube root (at least 2), as more documents are expected.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=100
@@ -236,7 +237,7 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
             word_prior=self._word_prior(rule=self.prior_update),
             view=geometric,
             leaning=LITTLE_LEANING,
-            expects_growth=True,
+            growth=Growth.CUBE_ROOT,
         )
 
     def _trains_on_whole_corpus(self):

@@ -15,6 +15,7 @@ from sktopic._inference._pieces import joined_results
 from sktopic._inference._protocol import CellwiseStep
 from sktopic._kernels.lda._ope import draw_choices, maximise_documents
 from sktopic._runtime._compat import Interval
+from sktopic._training._minibatches import Growth
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import StepSize
 from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
@@ -75,7 +76,8 @@ class OnlineOPELDA(MinibatchLDAEstimator):
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
         Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
-        weight of the documents given to `fit` and later calls of `partial_fit`.
+        weight of the documents given to `fit` and later calls of `partial_fit`. If `fit` was never called,
+        twice the weight given to `partial_fit`, as more documents are expected.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=50
@@ -220,6 +222,7 @@ class OnlineOPELDA(MinibatchLDAEstimator):
             prediction=step,
             rule=DocumentAverage(),
             steps=StepSize(self.learning_offset, self.learning_decay),
+            growth=Growth.DOUBLE,
         )
 
     def _check_lanes(self):
