@@ -108,7 +108,8 @@ def topic_sizes(model: object, X: object = None) -> TopicSizes:
         estimator with ``components_`` and ``transform``.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features), default=None
         Word counts (or pipeline input) that determine the sizes of topics, as in `topic_table`. If None,
-        sizes are the tokens counted in training, the row sums of ``topic_word_counts_``.
+        sizes are the tokens counted in training, the row sums of ``topic_word_counts_``. A model that has
+        ``total_samples_`` scales them to that number of documents.
 
     Returns
     -------
