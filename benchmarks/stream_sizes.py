@@ -18,7 +18,7 @@ from _results import CORPUS_NAMES
 from _study import Study, interval, new_parser, shown
 
 from sktopic._training import _minibatches
-from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
+from sktopic.hdp import DirectAssignmentHDP, OnlineEMHDP, OnlineVariationalHDP
 from sktopic.lda import HybridLDA, OnlineCVB0LDA, OnlineEMLDA, OnlineOPELDA, OnlineVariationalLDA
 from sktopic.metrics import document_completion
 
@@ -30,7 +30,7 @@ CUBE_ROOT = {
     "OnlineVariationalHDP": (OnlineVariationalHDP, {}),
     "DirectAssignmentHDP": (DirectAssignmentHDP, {"learning_method": "online"}),
 }
-OTHERS = (OnlineEMLDA, OnlineCVB0LDA, OnlineOPELDA, HybridHDP, OnlineEMHDP)
+OTHERS = (OnlineEMLDA, OnlineCVB0LDA, OnlineOPELDA, OnlineEMHDP)
 MODELS = {**CUBE_ROOT, **{kind.__name__: (kind, {}) for kind in OTHERS}}
 DEFAULT, TRUE_SIZE = "default", "true size"
 # Times the documents so far.

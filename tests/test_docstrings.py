@@ -22,16 +22,18 @@ OWN = {
     "CollapsedGibbsLDA": "topic_word_prior_",
     "CollapsedGibbsHDP": "doc_topic_prior_ evaluate_every log_likelihood_ n_components n_components_ n_jobs "
     "topic_word_counts_ topic_word_prior",
-    "DMRLDA": "batch_size doc_burn_in doc_topic_prior_ learning_decay topic_word_prior topic_word_prior_",
+    "DMRLDA": "batch_size doc_burn_in doc_topic_prior_ learning_decay topic_word_prior topic_word_prior_ "
+    "total_samples",
     "DirectAssignmentHDP": "doc_concentration doc_concentration_ doc_concentration_prior doc_topic_prior_ "
     "learning_method max_iter n_components n_components_ n_components_range_ split_merge topic_concentration "
     "topic_concentration_ topic_concentration_prior topic_ids_ topic_weights_ topic_word_prior "
     "topic_word_prior_ total_samples",
     "HybridHDP": "doc_burn_in doc_concentration doc_concentration_ doc_topic_prior_ move_history_ "
     "n_components n_components_ split_merge topic_concentration topic_concentration_ topic_ids_ "
-    "topic_weights_ topic_word_prior topic_word_prior_",
+    "topic_weights_ topic_word_prior topic_word_prior_ total_samples",
     "HybridLDA": "topic_word_prior topic_word_prior_ total_samples",
-    "LangevinLDA": "components_ learning_decay learning_offset topic_word_prior topic_word_prior_",
+    "LangevinLDA": "components_ learning_decay learning_offset topic_word_prior topic_word_prior_ "
+    "total_samples",
     "MomentMatchingLDA": "n_components n_components_",
     "OnlineCVB0LDA": "doc_topic_prior max_doc_update_iter",
     "OnlineEMHDP": "doc_concentration doc_topic_prior_ n_components n_components_ topic_concentration "
@@ -43,7 +45,7 @@ OWN = {
     "topic_concentration topic_ids_ topic_weights_ topic_word_counts_ topic_word_prior topic_word_prior_ "
     "total_samples",
     "OnlineVariationalLDA": "components_init prior_update topic_word_prior topic_word_prior_ total_samples",
-    "SinglePassLDA": "max_doc_update_iter",
+    "SinglePassLDA": "max_doc_update_iter total_samples",
     "StreamingGibbsLDA": "doc_burn_in max_iter topic_word_counts_",
     "StreamingVariationalLDA": "components_init max_iter topic_word_counts_ topic_word_prior "
     "topic_word_prior_",
