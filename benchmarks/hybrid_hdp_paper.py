@@ -113,6 +113,7 @@ MORE_SEEDS = {
     10: [
         *product(LARGE_CORPORA, ["HybridHDP, paper"], (50, 200, 1000), TRUNCATION_BATCHES),
         *product(["kos"], ["HybridHDP, paper", "HybridHDP, dense, paper"], [100]),
+        *product(["nips_uci"], ["HybridHDP, paper", "table indicators, paper"], N_TOPICS),
     ],
 }
 N_SEEDS = {cell: n_seeds for n_seeds, cells in MORE_SEEDS.items() for cell in cells}
