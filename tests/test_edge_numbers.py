@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from sktopic.exceptions import CountsWarning
 from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
-from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA, SinglePassLDA
+from sktopic.lda import HybridLDA, OnlineEMLDA, OnlineVariationalLDA, SinglePassLDA
 
 from .conftest import assert_raises
 from .registry import LOOPS, defaults, each, having
@@ -105,3 +105,12 @@ def test_bounds_of_the_largest_corpora_are_finite(cls):
     assert np.isfinite(model.elbo(X)) and np.isfinite(model.score(X))
     with pytest.raises(ValueError, match="total_samples"):
         model.set_params(total_samples=1.1e14).partial_fit(X)
+
+
+@pytest.mark.parametrize("cls", [DirectAssignmentHDP, HybridLDA, OnlineVariationalHDP, OnlineVariationalLDA])
+def test_streams_are_expected_to_grow_no_longer_than_total_samples_may_be(cls):
+    model, X = cls(n_components=2, random_state=0), [[1e12, 1, 0], [1e12, 0, 1]]
+    assert model.partial_fit(X, sample_weight=1e12).total_samples_ == 1e14
+    assert model.partial_fit(X, sample_weight=4.9e13).total_samples_ == 2e14
+    if cls is not HybridLDA:
+        assert np.isfinite(model.elbo(X, total_samples=model.total_samples_))

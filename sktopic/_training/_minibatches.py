@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sktopic._documents._matrices import GROUP_SIZE
+from sktopic._documents._sample_weight import LARGEST_CORPUS
 from sktopic._inference._dense import DenseCounts
 from sktopic._inference._protocol import ExpectedCounts
 from sktopic._kernels.random._rng import combine_keys
@@ -44,8 +45,11 @@ class Growth(Enum):
     CUBE_ROOT = "times the cube root"
 
     def __call__(self, size: float) -> float:
-        factors = {Growth.NONE: 1.0, Growth.DOUBLE: 2.0, Growth.CUBE_ROOT: max(2.0, size ** (1 / 3))}
-        return factors[self] * size
+        if self is Growth.NONE:
+            return size
+        # Larger sizes than total_samples may have are out of the range of kernels.
+        grown = min(size * size ** (1 / 3), LARGEST_CORPUS) if self is Growth.CUBE_ROOT else 0.0
+        return max(2.0 * size, grown)
 
 
 @dataclass(frozen=True)
