@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from numbers import Real
 
 from sklearn.utils import check_scalar
@@ -36,7 +36,7 @@ def elbo(self, X: DocumentsLike, y: object = None, *, total_samples: float | Non
         Bound in nats, summed over all documents.
     """
     check_scalar(total_samples, "total_samples", (Real, type(None)))
-    if total_samples is not None and not 0 < total_samples < math.inf:
+    if total_samples is not None and not 0 < total_samples <= sys.float_info.max:
         raise ValueError(f"total_samples={total_samples!r} is invalid: must be a finite number > 0, or None.")
 
     def bound(inference, documents, workers, progress):
