@@ -109,6 +109,8 @@ def test_ddm_in_numpy_is_the_estimator_and_of_other_documents_has_the_moments_of
     model = DegenerateDirichletLDA(4, **settings, shuffle=None).fit(X)
     weights = literal.number_weights(np.argwhere(X), *X.shape, np.ones(4), of_all=False)
     assert_allclose(weights, model.n_components_posterior_, rtol=1e-6)
+    one = np.argwhere(X[:1]), 1, X.shape[1], np.ones(4)  # there are no other documents
+    assert_allclose(*(literal.number_weights(*one, of_all=of_all) for of_all in (True, False)))
     gamma, alpha = np.array([0.3, 0.7]), np.array([[2.0, 3.0]])
     means, squares = literal.moments(alpha, gamma)  # by Dirichlet(2, 3): 2/5, and 2 * 3 / (5 * 6)
     assert_allclose(means, [[0.3 + 0.7 * 0.4, 0.7 * 0.6]])
