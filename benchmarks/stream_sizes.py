@@ -19,7 +19,14 @@ from _study import Study, interval, new_parser, shown
 
 from sktopic._training import _minibatches
 from sktopic.hdp import DirectAssignmentHDP, OnlineEMHDP, OnlineVariationalHDP
-from sktopic.lda import HybridLDA, OnlineCVB0LDA, OnlineEMLDA, OnlineOPELDA, OnlineVariationalLDA
+from sktopic.lda import (
+    HybridLDA,
+    OnlineCVB0LDA,
+    OnlineEMLDA,
+    OnlineOPELDA,
+    OnlineVariationalLDA,
+    SinglePassLDA,
+)
 from sktopic.metrics import document_completion
 
 CORPORA = ("kos", "reuters21578", "20news", "nips_uci")
@@ -30,7 +37,7 @@ CUBE_ROOT = {
     "OnlineVariationalHDP": (OnlineVariationalHDP, {}),
     "DirectAssignmentHDP": (DirectAssignmentHDP, {"learning_method": "online"}),
 }
-OTHERS = (OnlineEMLDA, OnlineCVB0LDA, OnlineOPELDA, OnlineEMHDP)
+OTHERS = (OnlineEMLDA, OnlineCVB0LDA, OnlineOPELDA, SinglePassLDA, OnlineEMHDP)
 MODELS = {**CUBE_ROOT, **{kind.__name__: (kind, {}) for kind in OTHERS}}
 DEFAULT, TRUE_SIZE = "default", "true size"
 # Times the documents so far.

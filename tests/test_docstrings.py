@@ -45,7 +45,7 @@ OWN = {
     "topic_concentration topic_ids_ topic_weights_ topic_word_counts_ topic_word_prior topic_word_prior_ "
     "total_samples",
     "OnlineVariationalLDA": "components_init prior_update topic_word_prior topic_word_prior_ total_samples",
-    "SinglePassLDA": "max_doc_update_iter total_samples",
+    "SinglePassLDA": "max_doc_update_iter",
     "StreamingGibbsLDA": "doc_burn_in max_iter topic_word_counts_",
     "StreamingVariationalLDA": "components_init max_iter topic_word_counts_ topic_word_prior "
     "topic_word_prior_",

@@ -11,7 +11,7 @@ from .registry import each, has_lanes, new, takes_weights, variants
 X = make_bars(60, random_state=0).data
 # Models whose topics are Dirichlet posteriors, and documents read exp(E[log phi]).
 POSTERIORS = {"HybridLDA", "OnlineVariationalLDA", "OnlineVariationalHDP", "DirectAssignmentHDP"}
-DOUBLED = {"OnlineEMLDA", "OnlineCVB0LDA", "OnlineOPELDA", "OnlineEMHDP"}
+DOUBLED = {"OnlineEMLDA", "OnlineCVB0LDA", "OnlineOPELDA", "SinglePassLDA", "OnlineEMHDP"}
 
 
 def learns_from_streams(estimator):

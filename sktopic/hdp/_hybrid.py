@@ -126,7 +126,8 @@ class HybridHDP(MinibatchHDPEstimator):
     components_ : ndarray of shape (n_components_, n_features_in_)
         Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Expected number of tokens of each word in each topic in the whole corpus, without the pseudo-count.
+        Expected number of tokens of each word in each topic in `total_samples_` documents, without the
+        pseudo-count.
     topic_weights_ : ndarray of shape (n_components_,)
         Weights of the topics at the root. If they sum to less than one, the rest belongs to unused and new
         topics.

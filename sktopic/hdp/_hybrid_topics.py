@@ -17,7 +17,7 @@ from sktopic._inference._protocol import InferenceStep, TrainingStep
 from sktopic._state._fields import array, changed, edited, part
 from sktopic._topics._prior import PRIOR_INERTIA, SMALLEST, default_prior
 from sktopic._topics._word_count_views import probabilities
-from sktopic._training._minibatches import gathered_topics
+from sktopic._training._minibatches import Growth, gathered_topics
 from sktopic.hdp._hdp_state import MOVE, HDPState, columns_in_use, reporting
 from sktopic.hdp._minibatch_method import HDPMethod
 from sktopic.hdp._root import Root
@@ -73,6 +73,7 @@ class HybridTopics(HDPMethod):
 
     reads_whole_batches: ClassVar[bool] = False
     learns_from_gains: ClassVar[bool] = True  # the expected tables of topics follow from gains
+    growth: ClassVar[Growth] = Growth.NONE  # moves become rarer with the expected size
     learns_word_prior: ClassVar[bool] = False
     keeps_columns: ClassVar[bool] = True
 

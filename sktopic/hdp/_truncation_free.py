@@ -77,7 +77,8 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
     components_ : ndarray of shape (n_components_, n_features_in_)
         Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Expected number of tokens of each word in each topic in the whole corpus, without the pseudo-count.
+        Expected number of tokens of each word in each topic in `total_samples_` documents, without the
+        pseudo-count.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
         Parameters of the topics' Dirichlet posteriors, lambda in the literature: `topic_word_counts_` plus
         the prior. Their means are `components_`.

@@ -41,8 +41,8 @@ class DMRLDA(MinibatchLDAEstimator):
     A document with covariates x has the Dirichlet parameters ``exp(intercept_ + covariate_effects_ @ x)``. So
     topics may be more frequent in some years, sources or groups of authors than in others, and the model
     estimates by how much. Topics and the inference of documents are those of `OnlineEMLDA`. Without
-    covariates, so are all results. Choose this model if you have numbers about each document and ask how
-    topics depend on them, or if short documents need a better prior.
+    covariates, so are all results of `fit`. Choose this model if you have numbers about each document and ask
+    how topics depend on them, or if short documents need a better prior.
 
     Read more on the guide page "Does a topic depend on author, year or section?".
 
@@ -118,7 +118,8 @@ class DMRLDA(MinibatchLDAEstimator):
     components_ : ndarray of shape (n_components_, n_features_in_)
         Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Expected number of tokens of each word in each topic in the whole corpus, without the pseudo-count.
+        Expected number of tokens of each word in each topic in `total_samples_` documents, without the
+        pseudo-count.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of the topic proportions of a document without covariates. If the model was
         trained with covariates, the mean over documents, averaged over updates.
@@ -625,6 +626,7 @@ class DMRLDA(MinibatchLDAEstimator):
             intercept_scale=float(self.intercept_prior_scale),
             most_over_t=MOST_OVER_T if self.learning_decay is None else np.inf,
         )
+        # Standard errors of effects are those of the documents that there were: no others are expected.
         return self._composed(**em_parts(self), doc_prior=prior, state_class=DMRState)
 
     def _transform_step(self):

@@ -157,7 +157,8 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     components_ : ndarray of shape (n_components_, n_features_in_)
         Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Expected number of tokens of each word in each topic in the whole corpus, without the pseudo-count.
+        Expected number of tokens of each word in each topic in `total_samples_` documents, without the
+        pseudo-count.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sktopic._estimators._constraints import PRIOR, SHARED, ZERO
 from sktopic._inference._variational import VariationalStep
 from sktopic._topics._prior import DocPrior
+from sktopic._training._minibatches import Growth
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import StepSize
 from sktopic.lda._boosting import VariationalIterations
@@ -48,7 +49,8 @@ class SinglePassLDA(MinibatchLDAEstimator):
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
         Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
-        weight of the documents given to `fit` and later calls of `partial_fit`.
+        weight of the documents given to `fit` and later calls of `partial_fit`. If `fit` was never called,
+        twice the weight given to `partial_fit`, as more documents are expected.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=10
@@ -81,7 +83,8 @@ class SinglePassLDA(MinibatchLDAEstimator):
     components_ : ndarray of shape (n_components_, n_features_in_)
         Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Expected number of tokens of each word in each topic in the whole corpus, without the pseudo-count.
+        Expected number of tokens of each word in each topic in `total_samples_` documents, without the
+        pseudo-count.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
@@ -193,6 +196,7 @@ class SinglePassLDA(MinibatchLDAEstimator):
             steps=StepSize(offset=0.0, decay=1.0),
             doc_prior=DocPrior(self.doc_topic_prior, "gamma", self.prior_shape, self.prior_rate),
             iterations=partial(VariationalIterations, max_iter=settings[0], tol=settings[1]),
+            growth=Growth.DOUBLE,
         )
 
     def _check_lanes(self):
