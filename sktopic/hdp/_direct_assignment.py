@@ -99,10 +99,10 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     batch_size : int, default=200
         Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus. Larger values reduce the influence of `topic_word_prior`. If None, the total
-        weight of the documents given to `fit` and later calls of `partial_fit`. If `fit` was never called
-        and learning_method='online', the weight given to `partial_fit` times its cube root (at least 2), as
-        more documents are expected.
+        Size of the corpus. Larger values reduce the influence of `topic_word_prior` and give more topics. If
+        None, the total weight of the documents given to `fit` and later calls of `partial_fit`. If `fit` was
+        never called and learning_method='online', the weight given to `partial_fit` times its cube root (at
+        least 2), as more documents are expected.
     shuffle : bool, default=True
         Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=100
