@@ -45,11 +45,8 @@ class Growth(Enum):
     CUBE_ROOT = "times the cube root"
 
     def __call__(self, size: float) -> float:
-        if self is Growth.NONE:
-            return size
-        # Larger sizes than total_samples may have are out of the range of kernels.
-        grown = min(size * size ** (1 / 3), LARGEST_CORPUS) if self is Growth.CUBE_ROOT else 0.0
-        return max(2.0 * size, grown)
+        factors = {Growth.NONE: 1.0, Growth.DOUBLE: 2.0, Growth.CUBE_ROOT: max(2.0, size ** (1 / 3))}
+        return max(size, min(factors[self] * size, LARGEST_CORPUS))
 
 
 @dataclass(frozen=True)
