@@ -107,12 +107,12 @@ MORE_SEEDS = {
     5: [
         *product(["arxiv_0"], ["HybridHDP, paper", "gensim"], [100], [10]),
         *product(["arxiv_0", "enron_inbox"], ["HybridHDP", "OnlineVariationalHDP"], [100], [100]),
-        *product(["nips_uci"], ["HybridHDP, paper", "OnlineVariationalHDP"], [100], BATCH_SIZES),
         *product(OF_PAPER, TIMED_AS_IN_PAPER, N_TOPICS),
     ],
     10: [
         *product(LARGE_CORPORA, ["HybridHDP, paper"], (50, 200, 1000), TRUNCATION_BATCHES),
         *product(["kos"], ["HybridHDP, paper", "HybridHDP, dense, paper"], [100]),
+        *product(["nips_uci"], ["HybridHDP, paper", "OnlineVariationalHDP"], [100], BATCH_SIZES),
         *product(["nips_uci"], ["HybridHDP, paper", "table indicators, paper"], N_TOPICS),
     ],
 }
