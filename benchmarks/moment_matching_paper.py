@@ -85,16 +85,17 @@ class Corpus(NamedTuple):
     topics: tuple  # numbers that are given to the models that need one
     focus: tuple  # those of them for which the ways to set alpha are compared
     n_test: int
-    seeds: range
 
 
 CORPORA = {
-    "reuters21578": Corpus(100, "uniform", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500, range(10)),
-    "arxiv_0": Corpus(100, "uniform", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500, range(3)),
-    "20news": Corpus(100, "exponential", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500, range(3)),
-    "nips_uci": Corpus(400, "exponential", (10, 25, 50, 100, 200, 400), (100, 400), 150, range(10)),
+    "reuters21578": Corpus(100, "uniform", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500),
+    "arxiv_0": Corpus(100, "uniform", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500),
+    "20news": Corpus(100, "exponential", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500),
+    "nips_uci": Corpus(400, "exponential", (10, 25, 50, 100, 200, 400), (100, 400), 150),
 }
 ORDER_CORPUS, LARGE_CORPUS = "reuters21578", "arxiv_0"
+# A few seeds, and as many as a verdict takes at most.
+FEW, MANY = range(3), range(10)
 # Whose topics are shown, how many of them, and by how many words.
 WORD_CORPORA, WORD_SETTINGS, N_SHOWN, N_TOP_WORDS = ("reuters21578", "nips_uci"), ("paper", "default"), 10, 10
 
@@ -302,10 +303,12 @@ def topics_of(corpus, settings):
     return parts.topics if settings in ("paper", "default", "default, auto") else parts.focus
 
 
-def seeds_of(corpus, method, settings):
-    """One seed is enough where TDM takes minutes for what is only compared with another run of that seed."""
-    long = corpus == "nips_uci" and method == "TDM" and settings not in ("paper", "default")
-    return range(1) if long else CORPORA[corpus].seeds
+def seeds_of(corpus, method, settings, order):
+    """Many where claims are judged; one where TDM takes minutes for what is only compared within a seed."""
+    if (corpus, method) == ("nips_uci", "TDM"):
+        return FEW if settings in ("paper", "default") else range(1)
+    judged = method in HIERARCHICAL or (settings == "paper" and order != IN_CALLS)
+    return MANY if judged and (corpus, method) != (LARGE_CORPUS, "batch HDP") else FEW
 
 
 def runs_of(corpus, method, settings, order, n_components=None):
@@ -315,7 +318,7 @@ def runs_of(corpus, method, settings, order, n_components=None):
     else:
         limited = method in (*NUMBER_MODELS, *HIERARCHICAL)
         topics = (CORPORA[corpus].limit,) if limited else topics_of(corpus, settings)
-    for n, seed in product(topics, seeds_of(corpus, method, settings)):
+    for n, seed in product(topics, seeds_of(corpus, method, settings, order)):
         yield "text", corpus, seed, method, n, settings, order
 
 
