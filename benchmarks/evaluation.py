@@ -29,10 +29,11 @@ from sktopic.lda import OnlineEMLDA
 from sktopic.metrics import document_completion, left_to_right
 
 CORPORA = "kos", "nips1740"
-SEEDS = range(1)
+SEEDS = range(3)
 N_TOPICS, N_DOCUMENTS, N_CHAINS, N_TEMPERATURES = 50, 20, 5, 20_000
 POWER = 2  # temperatures are close where they are low: there, the weights of chains vary most
 ESTIMATORS = {
+    "wallach, 2 particles": {"n_particles": 2},
     "wallach, 20 particles": {},
     "unbiased, 20 particles": {"estimator": "unbiased"},
     "unbiased, 1000 particles": {"estimator": "unbiased", "n_particles": 1000},
