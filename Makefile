@@ -189,7 +189,7 @@ dev: $(VENV)/.kernels $(VENV)/.dev
 dist: $(VENV)/.created
 	@$(PIP_INSTALL) --require-hashes -r .github/release-requirements.txt
 	rm -rf dist sktopic.egg-info/SOURCES.txt # which names what was there once
-	$(BIN)/python -m build -q
+	PIP_CONSTRAINT=.github/build-constraints.txt $(BIN)/python -m build -q
 	$(BIN)/python .ci/check_dist.py dist/*
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/check-wheel-contents dist

@@ -1,7 +1,8 @@
 """Read files that Atheris makes up: ``make fuzz``. A reader returns, or raises ValueError or OSError.
 
-The first byte chooses the reader, and the rest is the content of its file. The first argument is the folder
-that keeps inputs which reached new code, at first a valid file of each reader. Options of libFuzzer follow.
+The first byte chooses the reader, and the rest is the content of its file. Arguments are options of libFuzzer,
+and a folder for inputs that reach new code, which first gets a valid file of each reader. pyarrow, which reads
+Parquet, has fuzzers of its own.
 """
 
 import sys
@@ -67,8 +68,8 @@ def read(data):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    inputs = Path(sys.argv[1])
-    for number, (_, content) in enumerate(READERS):
-        inputs.joinpath(f"valid-{number}").write_bytes(bytes([number]) + content)
+    for inputs in filter(Path.is_dir, map(Path, sys.argv[1:])):
+        for number, (_, content) in enumerate(READERS):
+            inputs.joinpath(f"valid-{number}").write_bytes(bytes([number]) + content)
     atheris.Setup(sys.argv, read)
     atheris.Fuzz()

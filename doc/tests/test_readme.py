@@ -53,7 +53,7 @@ def test_the_package_index_shows_the_readme_with_links_that_lead_somewhere(setup
     monkeypatch.chdir(tmp_path)
     links, pictures = links_and_pictures(renderer.render(setup.readme(REPOSITORY)))
     badges = [address for address in pictures if "badge" in address or "shields" in address]
-    assert len(badges) == 4 and len(pictures) == 5 and len(links) > 12
+    assert len(badges) == 5 and len(pictures) == 6 and len(links) > 12
     assert (
         f"{REPOSITORY}/actions/workflows/gate.yml" in links and (ROOT / ".github/workflows/gate.yml").exists()
     )
