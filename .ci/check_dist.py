@@ -12,7 +12,7 @@ from pathlib import Path
 MOST = 5_000_000  # bytes: each has two
 # Suffixes of what a wheel has in sktopic/; kernels are compiled, and there are stubs to read.
 INSTALLED = {".py", ".pyi", ".typed", ".so", ".pyd", ".html", ".css", ".js"}
-FOLDERS = ".ci", ".github", "benchmarks", "doc", "examples", "recipe", "sktopic", "tests"
+FOLDERS = ".ci", ".clusterfuzzlite", ".github", "benchmarks", "doc", "examples", "recipe", "sktopic", "tests"
 GENERATED = (
     r"\.(so|pyd|pyc)$|^sktopic/_kernels/.*\.c$|^doc/sg_execution_times\.rst$"
     r"|^(benchmarks/output|doc/_build|doc/auto_examples|doc/generated)/"

@@ -4,7 +4,7 @@
 unset CFLAGS CXXFLAGS
 python3.12 -m venv "$WORK/venv"
 export PIP_CONSTRAINT=.github/constraints.txt
-"$WORK/venv/bin/python" -m pip install --quiet ".[fuzz]" pyinstaller
+"$WORK/venv/bin/python" -m pip install --quiet ".[fuzz]" pyinstaller==6.22.3
 "$WORK/venv/bin/pyinstaller" --log-level WARN --onefile --name fuzz_readers.pkg --collect-all sktopic \
     --distpath "$OUT" --workpath "$WORK/build" --specpath "$WORK" .ci/fuzz.py
 cat > "$OUT/fuzz_readers" <<'WRAPPER'
