@@ -1,8 +1,8 @@
 """Read files that Atheris makes up: ``make fuzz``. A reader returns, or raises ValueError or OSError.
 
-The first byte chooses the reader, and the rest is the content of its file. Arguments are options of libFuzzer,
-and a folder for inputs that reach new code, which first gets a valid file of each reader. pyarrow, which reads
-Parquet, has fuzzers of its own.
+The first byte chooses the reader, and the rest is the content of its file. Arguments are options of libFuzzer
+and a folder for inputs that reach new code, which first gets a valid file of each reader. pyarrow, which
+reads Parquet, has fuzzers of its own.
 """
 
 import sys

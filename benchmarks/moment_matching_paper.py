@@ -304,7 +304,7 @@ def topics_of(corpus, settings):
 
 
 def seeds_of(corpus, method, settings, order):
-    """Many where claims are judged, but few where a run takes minutes, and one if it is compared within a seed."""
+    """Many where claims are judged, but few, or one, where runs take minutes."""
     if (corpus, method) == ("nips_uci", "TDM"):
         return FEW if settings in ("paper", "default") else range(1)
     judged = method in HIERARCHICAL or (settings == "paper" and order != IN_CALLS)
