@@ -305,7 +305,7 @@ def write_ends(study, part):
     for (method, n), ends in groups.items():
         scores = shown(interval([end["score"] for end in ends]))
         topics = [str(end["topics"]) for end in ends]
-        learned = [f"{np.mean([end.get(name, np.nan) for end in ends]):.3g}" for name in PARAMETERS]
+        learned = shown([np.mean([end.get(name, np.nan) for end in ends]) for name in PARAMETERS], ".3g")
         means = [f"{np.mean([end[name] for end in ends]):.0f}" for name in ("seconds", "documents")]
         table.append([method, n, len(ends), *scores, " ".join(topics), *learned, *means])
     table.sort(key=lambda line: -float(line[3]))
