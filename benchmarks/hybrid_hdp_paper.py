@@ -349,28 +349,33 @@ def traces(cache, corpus, n_components):
 
 
 def draw_time(study):
-    """Figure 3, a panel for each corpus and number of topics."""
+    """Figure 3, a panel for each corpus and number of topics; where there are long runs, these."""
     cells = {}
     for corpus, n in product(CORPORA, N_TOPICS):
         found = traces(study.cache, corpus, n)
         if found:
             cells[f"{corpus}, {n} topics"] = corpus, n, found
     figure, axes = panels(list(cells), 2)
-    looks, table = styles((*TIMED, *PEERS)), []
+    looks, table, of_long = styles((*TIMED, *PEERS)), [], long_traces(study.cache)
     for title, (corpus, n, found) in cells.items():
         for method, seeds in found.items():
-            x = common_times(seeds)
-            values = [[score_at(trace, seconds) for trace in seeds] for seconds in x]
+            drawn = of_long.get((corpus, method, n), seeds)
+            x = common_times(drawn)
+            values = [[score_at(trace, seconds) for trace in drawn] for seconds in x]
             line(axes[title], x, values, method, {**looks[method], "marker": ""}, extremes)
-            table.append([corpus, method, "" if method in PEERS else n, len(seeds), *time_cells(seeds)])
+            table.append([corpus, method, "" if method in PEERS else n, *time_cells(seeds)])
         high = axes[title].get_ylim()[1]
         axes[title].set(xlabel="seconds of training", ylabel="nats per hidden word", xscale="log")
         axes[title].set_ylim(high - 1.2, high)
     finish(figure, study.path("_time.svg"))
-    head = ["corpus", "method", "topics given (or at most)", "seeds", "score after 1 s", "10 s", "30 s"]
-    head += ["at the end", "from", "to", "seconds", "topics in use", "equation 26"]
-    head += ["best score", "seconds to it"]
-    study.write("time", head, [row for i, row in enumerate(table) if row not in table[:i]])
+    study.write("time", TIME_HEAD, [row for i, row in enumerate(table) if row not in table[:i]])
+    study.write("long", TIME_HEAD, [[*run, *time_cells(seeds)] for run, seeds in of_long.items()])
+
+
+def long_traces(cache):
+    """(corpus, method, topics at most) -> traces of all seeds."""
+    found = {run: by_seed(cache, "long", *run) for run in LONG}
+    return {run: [row["trace"] for row in rows] for run, rows in found.items() if rows}
 
 
 def common_times(seeds):
@@ -380,9 +385,14 @@ def common_times(seeds):
     return [first, *inside, last] if first < last else [first]
 
 
+TIME_HEAD = ["corpus", "method", "topics given (or at most)", "seeds", "score after 1 s", "10 s", "30 s"]
+TIME_HEAD += ["at the end", "from", "to", "seconds", "topics in use", "equation 26"]
+TIME_HEAD += ["best score", "seconds to it"]
+
+
 def time_cells(seeds):
     """Means over seeds: scores at some times and at the end, with its seconds and topics, and the best."""
-    cells = []
+    cells = [len(seeds)]
     for seconds in (1, 10, 30):
         begun = all(trace[0]["seconds"] <= seconds <= trace[-1]["seconds"] for trace in seeds)
         cells.append(f"{np.mean([score_at(t, seconds) for t in seeds]):.4f}" if begun else "")
