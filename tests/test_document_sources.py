@@ -5,6 +5,7 @@ import io
 import os
 import pickle
 import tracemalloc
+from functools import partial
 from itertools import filterfalse, pairwise, product
 from pathlib import Path
 
@@ -305,6 +306,16 @@ def test_a_bad_first_block_does_not_let_a_model_adopt_its_parameters():
     with pytest.raises(ValueError, match=r"block 0 of X: .*1D array"):
         model.partial_fit(row for row in X[:2].toarray())
     assert pickle.dumps(vars(model)) == before
+
+
+def test_documents_of_gensim_are_no_blocks_of_two_words(tmp_path):
+    """A corpus of gensim is an iterable of lists of pairs, which NumPy would make matrices of."""
+    model = clone(MODEL).fit(X[:9, :2])
+    write = partial(save_corpus, tmp_path / "corpus")
+    for bags in ([[(3, 1), (7, 2)], [(1, 1)]], [[], [(1, 1)]]):
+        for function in (clone(MODEL).fit, clone(MODEL).partial_fit, model.transform, write):
+            with pytest.raises(ValueError, match=r"\(word, count\) pairs.*corpus2csc\(X"):
+                function(dict(enumerate(bags)).values())
 
 
 def test_lists_of_other_matrices_are_blocks_too(corpus):

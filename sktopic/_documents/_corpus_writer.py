@@ -47,7 +47,7 @@ from sktopic._documents._corpus import (
     index_type,
 )
 from sktopic._documents._feature_names import check_same_names, distinct_names, text_columns
-from sktopic._documents._input_messages import checked_documents
+from sktopic._documents._input_messages import check_block, checked_documents
 from sktopic._documents._matrices import canonical_counts, rows_of_documents
 from sktopic._runtime._array_archive import CHUNK, HEADER, description, npy_header
 from sktopic._runtime._files import pass_on, real_path, sync_folder
@@ -288,6 +288,7 @@ def _counts(block):
             "it is a text; matrices of counts are allowed, which sktopic.datasets.iter_counts(vectorizer, X) "
             "makes of texts."
         )
+    check_block(block)
     return canonical_counts(_documents(block))
 
 

@@ -85,6 +85,15 @@ OF_FITTED = {
 }
 
 
+def check_block(block):
+    """Raise ValueError for a document of gensim, which as a matrix would be documents of two words."""
+    if isinstance(block, (list, tuple)) and all(isinstance(row, tuple) and len(row) == 2 for row in block):
+        kind = "(word, count) pairs"
+        raise ValueError(
+            f"it is a list of {kind}, or empty, but must be a matrix of counts of words: {COUNTED[kind]}."
+        )
+
+
 def checked_documents(X, owner, n_features=None, validate=AS_NUMBERS, **options):
     """Return a matrix as_documents; raise ValueError if it is not a matrix of counts.
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sktopic._documents._block_order import blocks_of, mixed, permuted, random_order, windows
 from sktopic._documents._corpus import Corpus, naming
 from sktopic._documents._document_values import NO_VALUES, DocumentValues
-from sktopic._documents._input_messages import CorpusSummary
+from sktopic._documents._input_messages import CorpusSummary, check_block
 from sktopic._documents._matrices import GROUP_SIZE, DocumentReader, rows_of_documents
 from sktopic._documents._sample_weight import check_sample_weight
 from sktopic._kernels.random._rng import combine_keys
@@ -284,6 +284,7 @@ class BlockDocuments(Documents):
         blocks = iter(self._source)
         for block in blocks:
             with naming("block 0 of X"):
+                check_block(block)
                 first = self._check(block)
             if self._sizes is None:
                 self._source = chain([block], blocks)  # as it was given: what is read is checked then
@@ -352,6 +353,7 @@ class BlockDocuments(Documents):
         numbered = enumerate(self._source) if order is None else ((i, self._source[i]) for i in order)
         for number, block in numbered:
             with naming(f"block {number} of X"):
+                check_block(block)
                 X = self._check(block)
                 if known is not None and [X.shape[0]] != known[number : number + 1]:
                     raise ValueError(
