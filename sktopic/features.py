@@ -19,6 +19,7 @@ from sktopic._estimators._topic_model import TopicModel
 from sktopic._estimators._vocabulary import NAMES, add_words, checked_feature_names
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._interrupt import uninterrupted
+from sktopic._runtime._texts import check_texts
 
 __all__ = ["align_features", "grow_vocabulary"]
 
@@ -120,7 +121,8 @@ def grow_vocabulary(
     NotFittedError
         If a step is not fitted.
     TypeError
-        If `pipeline` has other steps, `texts` is a string or not iterable, or a new word is not a string.
+        If `pipeline` has other steps, `texts` is a string, a DataFrame or not iterable, or a new word is
+        not a string.
     ValueError
         If the words of both steps differ, or the vectorizer has ``max_features``. If `texts` is empty or has
         an entry such as None (the message gives its number, from 0). If ``max_df`` of the vectorizer permits
@@ -202,8 +204,7 @@ def _present_words(vectorizer, model):
 
 def _new_words(vectorizer, texts, min_df):
     """Return the words of texts that the vectorizer would learn and does not know, in order."""
-    if isinstance(texts, (str, bytes)) or not np.iterable(texts):
-        raise TypeError(f"texts={texts!r:.80} is invalid: must be an iterable of texts.")
+    check_texts(texts)
     if vectorizer.max_features is not None:
         raise ValueError(
             f"max_features={vectorizer.max_features} of the vectorizer is invalid: must be None, because "

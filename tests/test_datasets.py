@@ -12,6 +12,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
@@ -491,6 +492,9 @@ def test_texts_are_counted_by_blocks():
     assert_array_equal(sparse.vstack(blocks).toarray(), vectorizer.transform(texts).toarray())
     with pytest.raises(TypeError, match="vectorizer=3 is invalid: must be a fitted vectorizer"):
         next(iter_counts(3, texts))
+    for wrong in ("red", b"red", pd.DataFrame({"text": texts}), 3):
+        with pytest.raises(TypeError, match=r"texts is a .*; must be an iterable of texts"):
+            next(iter_counts(vectorizer, wrong))
 
 
 # Fetcher: a loopback server hands out a small corpus under the name "kos"

@@ -5,6 +5,15 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 
+def check_texts(texts):
+    """Raise TypeError for what gives no texts: a string gives characters, and a data frame its names."""
+    if isinstance(texts, (str, bytes)) or hasattr(texts, "columns") or not np.iterable(texts):
+        raise TypeError(
+            f"texts is a {type(texts).__name__}; must be an iterable of texts, such as a list or a column of "
+            "a DataFrame."
+        )
+
+
 def plain_texts(texts, name):
     """Return the texts of several documents as a list of str; TypeError that names the parameter otherwise.
 

@@ -15,6 +15,7 @@ from sktopic._documents._block_order import BLOCK_SIZE
 from sktopic._documents._matrices import MOST_WORDS
 from sktopic._runtime._compat import Counts
 from sktopic._runtime._optional import import_pyarrow
+from sktopic._runtime._texts import check_texts
 
 
 def iter_counts(vectorizer: Any, texts: Iterable[Any], *, block_size: int = BLOCK_SIZE) -> Iterator[Counts]:
@@ -50,6 +51,7 @@ def iter_counts(vectorizer: Any, texts: Iterable[Any], *, block_size: int = BLOC
     check_scalar(block_size, "block_size", Integral, min_val=1)
     if not hasattr(vectorizer, "transform"):
         raise TypeError(f"vectorizer={vectorizer!r:.80} is invalid: must be a fitted vectorizer.")
+    check_texts(texts)
     texts = iter(texts)
     while block := list(islice(texts, block_size)):
         yield vectorizer.transform(block)
