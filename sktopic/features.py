@@ -121,8 +121,8 @@ def grow_vocabulary(
     NotFittedError
         If a step is not fitted.
     TypeError
-        If `pipeline` has other steps, `texts` is a string, a DataFrame or not iterable, or a new word is
-        not a string.
+        If `pipeline` has other steps, `texts` is a string, a DataFrame, a dict or not iterable, or a new
+        word is not a string.
     ValueError
         If the words of both steps differ, or the vectorizer has ``max_features``. If `texts` is empty or has
         an entry such as None (the message gives its number, from 0). If ``max_df`` of the vectorizer permits

@@ -492,8 +492,8 @@ def test_texts_are_counted_by_blocks():
     assert_array_equal(sparse.vstack(blocks).toarray(), vectorizer.transform(texts).toarray())
     with pytest.raises(TypeError, match="vectorizer=3 is invalid: must be a fitted vectorizer"):
         next(iter_counts(3, texts))
-    for wrong in ("red", b"red", pd.DataFrame({"text": texts}), 3):
-        with pytest.raises(TypeError, match=r"texts is a .*; must be an iterable of texts"):
+    for wrong in ("red", b"red", pd.DataFrame({"text": texts}), {"first": "red"}, 3):
+        with pytest.raises(TypeError, match=r"texts is a .*; an iterable of texts is allowed"):
             next(iter_counts(vectorizer, wrong))
 
 

@@ -273,8 +273,8 @@ def test_what_cannot_grow_is_refused_and_stays():
     strange = pipeline_of(CountVectorizer(analyzer=list), [["a"]] * 9)
     late = make_pipeline(vectorizer, copy.deepcopy(model).set_params(n_jobs="all"))  # when it is found out
     for grown, texts, error, message in [
-        (pipeline, "the comet", TypeError, "texts is a str; must be an iterable of texts"),
-        (pipeline, pd.DataFrame({"moon": MORE}), TypeError, "texts is a DataFrame; must be"),
+        (pipeline, "the comet", TypeError, "texts is a str; an iterable of texts is allowed"),
+        (pipeline, pd.DataFrame({"moon": MORE}), TypeError, "texts is a DataFrame; an iterable"),
         (pipeline, [], ValueError, "texts is invalid: must have at least one text"),
         (pipeline, [*MORE, np.nan], ValueError, "texts has nan at number 4, .* np.nan is an invalid"),
         (pipeline, ["moon", None], ValueError, "texts has None at number 1, which is invalid: must"),

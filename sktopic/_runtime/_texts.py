@@ -1,16 +1,17 @@
 """Texts and labels that users give."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 
 def check_texts(texts):
-    """Raise TypeError for what gives no texts: a string gives characters, and a data frame its names."""
-    if isinstance(texts, (str, bytes)) or hasattr(texts, "columns") or not np.iterable(texts):
+    """Raise TypeError for what would give no texts: characters of a string, names of a data frame or dict."""
+    named = hasattr(texts, "columns") or isinstance(texts, Mapping)
+    if named or isinstance(texts, (str, bytes)) or not np.iterable(texts):
         raise TypeError(
-            f"texts is a {type(texts).__name__}; must be an iterable of texts, such as a list or a column of "
-            "a DataFrame."
+            f"texts is a {type(texts).__name__}; an iterable of texts is allowed, such as a list or a column "
+            "of a DataFrame."
         )
 
 

@@ -35,6 +35,11 @@ def iter_counts(vectorizer: Any, texts: Iterable[Any], *, block_size: int = BLOC
     X : csr_matrix or csr_array of shape (block_size, n_features)
         Word counts of the next texts. The last block may have fewer rows.
 
+    Raises
+    ------
+    TypeError
+        If `vectorizer` has no `transform`, or if `texts` is a string, a DataFrame, a dict or not iterable.
+
     See Also
     --------
     save_corpus : Write blocks to a corpus on disk.
