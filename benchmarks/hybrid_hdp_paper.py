@@ -7,8 +7,8 @@ updates     figures 1 and 2: held-out score after 1000 updates, against the batc
             authors' program for mean field, in small batches
 time        figure 3: held-out score against processor time, at most 100 and 1000 topics, with the HDPs of
             tomotopy and gensim beside ours
-long        Chen's sampler of figure 3 with the paper's settings, for the 1000 seconds that the paper plots; the
-            hybrid where equation 26 still rises when its shorter run ends
+long        Chen's sampler of figure 3 with the paper's settings, for the 1000 seconds that the paper plots;
+            and the hybrid, where equation 26 still rises when its shorter run ends
 starts      CollapsedGibbsHDP on KOS from 1, 5, 20 and 100 topics, half an hour of processor time each
 steps       token draws per second of the three samplers of documents, on KOS, one core
 
@@ -97,8 +97,8 @@ STARTS = (1, 5, 20, 100)
 MOST_PASSES = 5
 
 
-# Seconds of processor time for a run of figure 3. With the paper's settings, most of the hybrid's scores rise no
-# more after half of these, and those of the Gibbs sampler do.
+# Processor time of a run of figure 3, in seconds. With the paper's settings, most scores of the hybrid stop
+# rising halfway. Those of the Gibbs sampler still rise.
 CORPORA = {"kos": 60, "nips_uci": 40, "enron_inbox": 60, "arxiv_0": 60}
 OF_PAPER = ("kos", "nips_uci")
 LONG_SECONDS, LONG = 1000, [*product(OF_PAPER, ["table indicators, paper"], (100, 1000))]
