@@ -234,7 +234,7 @@ def draw_figure(study):
         named, rows = set(), found(study.cache, corpus)
         clock = "seconds" if corpus in SECONDS else "documents"
         groups = grouped((tuple(what), row["trace"]) for (*what, _), row in rows)
-        several = Counter(method for method, _ in groups)
+        several, starts = Counter(method for method, _ in groups), []
         for (method, start), traces in groups.items():
             look = {**looks[method], "marker": "", "linewidth": 0.9}
             label = method if method not in named else None
@@ -249,8 +249,7 @@ def draw_figure(study):
                 axis.fill_between(grid, low, high, alpha=0.2, color=look["color"], linewidth=0)
                 note_seeds(axis, len(traces))
                 if name == "score" and corpus in SECONDS and several[method] > 1:
-                    place = {"horizontalalignment": "right", "verticalalignment": "top"}
-                    axis.text(grid[0], middle[0], f"{start} ", fontsize=7, color=look["color"], **place)
+                    starts.append((f"{start} ", grid, middle, look["color"]))
             axis = axes[f"{corpus}: score by topics"]
             note_seeds(axis, len(traces))
             for topics, score in zip(values["topics"], values["score"]):
@@ -260,6 +259,10 @@ def draw_figure(study):
         scale = "linear" if corpus == "bars" else "log"
         across = {"xlabel": f"{clock} {'of training' if corpus in SECONDS else 'seen'}", "xscale": scale}
         axes[f"{corpus}: score"].set(**across, ylabel="nats per hidden word", ylim=(low, top))
+        for i, (text, x, y, color) in enumerate(starts):
+            first = np.argmax(y > low)  # where the line enters the panel
+            place = {"horizontalalignment": "right", "verticalalignment": ("bottom", "top")[i % 2]}
+            axes[f"{corpus}: score"].text(x[first], y[first], text, fontsize=7, color=color, **place)
         axes[f"{corpus}: topics"].set(**across, ylabel="topics in use", yscale="log")
         axis = axes[f"{corpus}: score by topics"]
         axis.set(xlabel="topics in use", ylabel="nats per hidden word", xscale="log", ylim=(low, top))
