@@ -254,7 +254,7 @@ def draw_figure(study):
             note_seeds(axis, len(traces))
             for topics, score in zip(values["topics"], values["score"]):
                 axis.plot(topics, score, **look)
-        top = axes[f"{corpus}: score"].get_ylim()[1]
+        top = 0.05 + max(note["score"] for traces in groups.values() for trace in traces for note in trace)
         low = top - (1.0 if corpus == "bars" else 1.2)
         scale = "linear" if corpus == "bars" else "log"
         across = {"xlabel": f"{clock} {'of training' if corpus in SECONDS else 'seen'}", "xscale": scale}
