@@ -101,7 +101,7 @@ MOST_PASSES = 5
 # rising halfway. Those of the Gibbs sampler still rise.
 CORPORA = {"kos": 60, "nips_uci": 40, "enron_inbox": 60, "arxiv_0": 60}
 OF_PAPER = ("kos", "nips_uci")
-LONG_SECONDS, LONG = 1000, [*product(OF_PAPER, ["table indicators, paper"], (100, 1000))]
+LONG_SECONDS, LONG = 1000, [*product(OF_PAPER, ["table indicators, paper"], N_TOPICS)]
 LONG += [("nips_uci", "HybridHDP, paper", 1000)]
 START_SECONDS = 1800
 
