@@ -284,12 +284,15 @@ class BlockDocuments(Documents):
         blocks = iter(self._source)
         for block in blocks:
             with naming("block 0 of X"):
-                check_block(block)
-                first = self._check(block)
+                first = self._checked(block)
             if self._sizes is None:
                 self._source = chain([block], blocks)  # as it was given: what is read is checked then
             return first
         raise _no_blocks()
+
+    def _checked(self, block):
+        check_block(block)
+        return self._check(block)
 
     def survey(self):
         if self._sizes is not None:
@@ -353,8 +356,7 @@ class BlockDocuments(Documents):
         numbered = enumerate(self._source) if order is None else ((i, self._source[i]) for i in order)
         for number, block in numbered:
             with naming(f"block {number} of X"):
-                check_block(block)
-                X = self._check(block)
+                X = self._checked(block)
                 if known is not None and [X.shape[0]] != known[number : number + 1]:
                     raise ValueError(
                         f"it has {X.shape[0]} rows, and not as many as when it was read before; X has to "
