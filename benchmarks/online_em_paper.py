@@ -4,14 +4,15 @@
 
 topics    figures 1 and 14: held-out log-perplexity against the number of topics
 stream    figures 4 and 15: the same against documents seen and time, at the largest number of topics
-long      the same on all 490,000 abstracts of arXiv as one stream
+long      the same on all 490,000 abstracts of arXiv as one stream, and the bound with few topics and many
 boosting  figures 6 and 7: one global step a batch, or one after every local iteration (++)
 steps     figures 8 and 9: exponents of the step size, with and without averaging of the topics
 bound     figure 12: the evidence lower bound of variational Bayesian methods, and without the term of topics
 hdp       figures 5 and 16: G-OEM and VarGibbs for LDA and for the HDP, against documents seen
 prior     figure 13: ways to learn the prior of the topic proportions
 time      table 3: processor time of training, all methods in turn; give it --jobs 1
-more      figure 1 beyond 128 topics; and with 10 and 20 on synthetic data, for the claims alone
+more      figure 1 beyond 128 topics; and synthetic data around ten topics, of 200,000 documents as well, for
+          the claims alone
 seeds     further splits of runs that claims compare, where the usual number leaves the claim open
 variants  one setting moved, with what that changes (see VARIANTS): figures 2, 10, 12 top, table 5 and others
 words     table 4: words of topics, and their NPMI
@@ -73,7 +74,9 @@ CORPORA = {
 }
 # All files of arXiv as one stream, and methods that are compared there.
 WHOLE, ON_WHOLE = "arxiv_all", ("G-OEM", "V-OEM++", "SPLDA", "OLDA")
-SIZES = {**CORPORA, WHOLE: CORPORA["arxiv_0"]}
+# Documents of synthetic data. The paper has a million.
+DRAWN = {"synthetic": 20_000, "synthetic_long": 200_000}
+SIZES = {**CORPORA, WHOLE: CORPORA["arxiv_0"], "synthetic_long": CORPORA["synthetic"]}
 
 # What the paper's methods have in common, and what each is here.
 LOOP = {"batch_size": BATCH, "max_iter": 1}
@@ -130,10 +133,16 @@ VARIANTS = {
     "200 local passes of LDS, steps of G-OEM": Variant(
         ("LDS",), (LDS_OF_PAPER,), TOPICS, ("synthetic", *FEW), MANY_SEEDS
     ),
-    "200 local passes of LDS, steps of G-OEM, 512 topics": Variant(("LDS",), (LDS_OF_PAPER,), (512,)),
-    "step sizes of OLDA (figure 10)": Variant(("OLDA",), OLDA_STEPS[1:]),
+    "200 local passes of LDS, steps of G-OEM, 512 topics": Variant(
+        ("LDS",), (LDS_OF_PAPER,), (512,), (*FEW, "arxiv_0")
+    ),
+    "step sizes of OLDA (figure 10)": Variant(("OLDA",), OLDA_STEPS[1:], corpora=(*FEW, "arxiv_0")),
     "200 local passes, four passes (table 5, figure 12)": Variant(
         ("OLDA", "SVB"), (LONG,), topics=(8, 32), seeds=MANY_SEEDS
+    ),
+    "the same on more documents": Variant(("OLDA", "SVB"), (LONG,), topics=(8, 32), corpora=("arxiv_0",)),
+    "the topic prior of 128 topics": Variant(
+        ("OLDA", "SVB"), ({"topic_word_prior": default_topic_word_prior(MOST)},), (8,), seeds=MANY_SEEDS
     ),
     "the mean of sweeps": Variant(("G-OEM++",), ({"boost": "mean"},), corpora=tuple(CORPORA), seeds=SEEDS),
     "the topic prior of G-OEM": Variant(
@@ -217,8 +226,8 @@ def synthetic(n_documents, seed):
 def split(corpus, seed, n_words=None):
     """Training and test counts, of the most frequent words if asked: another random split for every seed."""
     n_test, longest, _ = SIZES[corpus]
-    if corpus == "synthetic":
-        counts = synthetic(20_500, seed)
+    if corpus in DRAWN:
+        counts = synthetic(DRAWN[corpus] + n_test, seed)
     else:
         files = [f"arxiv_{i}" for i in range(5)] if corpus == WHOLE else [corpus]
         counts = sp.vstack([part for file in files for part in load(file)[:2]], format="csr")
@@ -333,6 +342,11 @@ PRIOR_RULES = {
     "Gamma prior": {"prior_update": "gamma"},
 }
 TRUE = product(("synthetic",), (10, 20), FEW_SEEDS, METHODS)
+TRUE_LONG = (
+    *product(("synthetic_long",), (10, 20), MANY_SEEDS, ("G-OEM",)),
+    *product(("synthetic_long",), (10, 20), FEW_SEEDS, ("SPLDA", "OLDA", "VarGibbs", "SGS")),
+    *product(("synthetic_long",), TOPICS, FEW_SEEDS, ("SVB",)),
+)
 # Corpora, numbers of topics and methods of claims that need all the seeds: whether LDS overfits and is
 # behind, whether more topics harm variational methods, whether more than a hundred help, time, and boosting.
 # Then the true number of topics, by synthetic data.
@@ -364,7 +378,8 @@ def usual_run(corpus, seed, method, n_components):
 
 STUDIES = {
     "topics": [usual_run(c, s, m, k) for c, k, s, m in product(CORPORA, TOPICS, SEEDS, METHODS)],
-    "long": [(WHOLE, s, m, MOST, {}, True) for s, m in product(FEW_SEEDS, ON_WHOLE)],
+    "long": [usual_run(WHOLE, s, m, MOST) for s, m in product(FEW_SEEDS, ON_WHOLE)]
+    + [usual_run(WHOLE, s, m, k) for s, m, k in product(FEW_SEEDS, ("OLDA", "SVB"), (8, MOST))],
     "boosting": [
         (c, s, m, k, {}, False) for c, k, s, m in product(CORPORA, TOPICS, SEEDS, ("G-OEM++", "V-OEM"))
     ],
@@ -405,7 +420,9 @@ STUDIES = {
     ],
     "more": [
         (c, s, m, k, {}, False) for c, k, s, m in (*TRUE, *product(FEW, MORE_TOPICS, FEW_SEEDS, METHODS))
-    ],
+    ]
+    + [usual_run("arxiv_0", s, m, MORE_TOPICS[-1]) for s, m in product(FEW_SEEDS, METHODS)]
+    + [usual_run(c, s, m, k) for c, k, s, m in TRUE_LONG],
     "seeds": [
         usual_run(c, s, m, k)
         for corpora, numbers, methods in OPEN
@@ -649,9 +666,9 @@ def write_common(study):
 def write_passes(study):
     """Figure 12 top: means after each of four passes with 200 local ones."""
     rows = []
-    (variant,) = (each for each in VARIANTS.values() if "passes" in each.settings[0])
-    for corpus, method, k in product(variant.corpora, variant.methods, variant.topics):
-        found = runs_of(study.cache, corpus, method, k, variant.settings[0], seeds=variant.seeds)
+    cells = [cell for variant in VARIANTS.values() for cell in cells_of(variant) if "passes" in cell[3]]
+    for corpus, method, k, settings in cells:
+        found = runs_of(study.cache, corpus, method, k, settings, seeds=MANY_SEEDS)
         for name in ("bound", "log_perplexity") if found else ():
             means = shown(np.mean([row[name] for row in found], axis=0))
             rows.append([corpus, method, k, name.replace("_", "-"), *means, len(found)])
