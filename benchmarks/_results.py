@@ -21,6 +21,7 @@ CORPUS_NAMES = {
     "arxiv": "arXiv",
     "arxiv_all": "arXiv, all",
     "synthetic": "synthetic",
+    "synthetic_long": "synthetic, long",
 }
 
 
