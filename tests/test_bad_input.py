@@ -427,6 +427,7 @@ def test_metrics_refuse_wrong_topics_priors_and_documents():
         for components, message in WRONG_TOPICS:
             assert_raises((ValueError, TypeError), message, metric, components, X, doc_topic_prior=0.1)
         assert_raises(ValueError, "X has 7 features, but the topics have 12 words", metric, fitted, OTHER)
+        assert_raises(ValueError, "X is an iterator.*: stack the rows. Blocks", metric, fitted, iter([X]))
         for prior in wrong_priors:
             assert_raises(ValueError, "doc_topic_prior", metric, topics, X, doc_topic_prior=prior)
         for counts, message in BAD_MATRICES.values():

@@ -131,10 +131,11 @@ def explaining(X, owner, n_features=None):
                 f"X {verb} {kind}; {owner} expects counts of words, a row for each document: {counted}."
             ) from None
         if isinstance(X, Iterator):
+            or_train = ", or call partial_fit with parts of them" if n_features is None else ""
             raise ValueError(
                 f"X is an iterator ({type(X).__name__}); {owner} expects a matrix of counts of words, a row "
-                "for each document: stack the rows, or call partial_fit with parts of them. Blocks of rows "
-                "may come from an object that can be iterated over again, as a list can."
+                f"for each document: stack the rows{or_train}. Blocks of rows may come from an object that "
+                "can be iterated over again, as a list can."
             ) from None
         shape = getattr(X, "shape", ())
         if n_features is None or len(shape) != 2 or shape[1] == n_features:

@@ -163,7 +163,7 @@ def prior_totals(n_features, topic_word_prior, entries):
 
 def is_matrix(value):
     """Whether a topic_word_prior is neither a number nor None nor a string."""
-    return sp.issparse(value) or not (value is None or isinstance(value, str) or np.ndim(value) == 0)
+    return sp.issparse(value) or isinstance(value, np.ndarray) or np.ndim(value) > 0
 
 
 def check_topic_word_prior(value, n_components):
