@@ -56,10 +56,16 @@ class Comparison(NamedTuple):
     corpus: str | None
 
 
+def rise(row, clock, first, last):
+    """What the score gained between two seconds, or numbers of documents seen."""
+    before, after = np.interp((first, last), *([note[name] for note in row["trace"]] for name in (clock, "score")))
+    return after - before
+
+
 def late_rise(row):
     """What the second half of the time gained."""
-    seconds, scores = ([note[name] for note in row["trace"]] for name in ("seconds", "score"))
-    return scores[-1] - np.interp(seconds[-1] / 2, seconds, scores)
+    end = row["trace"][-1]["seconds"]
+    return rise(row, "seconds", end / 2, end)
 
 
 def fall_from_best(row):
@@ -85,6 +91,7 @@ def fit_by_logarithm(row):
 VALUES = {
     "fit by the logarithm": lambda row: fit_by_logarithm(row) if "trace" in row else None,
     "late rise": late_rise,
+    "rise from 100,000 documents to 200,000": partial(rise, clock="documents", first=1e5, last=2e5),
     "fall from the best score": fall_from_best,
     **{f"seconds to {x} nats below its best": partial(seconds_to_best, within=x) for x in (0.05, 0.02)},
     "rise of the bound in the last pass": lambda row: row["bound"][-1] - row["bound"][-2],

@@ -329,7 +329,6 @@ ENDLESS, OF_DOCUMENTS = 1e12, {"bound": "documents"}
 
 STEP_TOPICS, DECAYS = {"synthetic": (5, 10, 20), "kos": (8, 32, 128)}, (0.0, 0.25, 0.5, 0.75, 1.0)
 TIME_SEEDS = {"synthetic": SEEDS, "20news": SEEDS, "arxiv_0": FEW_SEEDS}
-STEP_SEEDS = {"synthetic": MANY_SEEDS, "kos": SEEDS}
 # Name -> (method, topics at the start) of figure 5.
 HDP_CURVES = {
     **{f"{method}, {MOST} topics": (method, MOST) for method in ("G-OEM", "VarGibbs")},
@@ -390,7 +389,7 @@ STUDIES = {
     "steps": [
         (corpus, s, "G-OEM", k, {"learning_decay": decay, "average": average}, False)
         for corpus, few in STEP_TOPICS.items()
-        for k, s, decay, average in product(few, STEP_SEEDS[corpus], DECAYS, (False, True))
+        for k, s, decay, average in product(few, MANY_SEEDS, DECAYS, (False, True))
     ],
     "hdp": [(c, s, *run, {}, True) for c, s, run in product(CORPORA, SEEDS, HDP_CURVES.values())],
     "prior": [
@@ -602,8 +601,7 @@ def draw_steps(study):
         axis = axes[f"{corpus}, {iterates[average]}"]
         for i, k in enumerate(STEP_TOPICS[corpus]):
             settings = [{"learning_decay": decay, "average": average} for decay in DECAYS]
-            seeds = STEP_SEEDS[corpus]
-            found = [last(runs_of(study.cache, corpus, "G-OEM", k, s, seeds=seeds)) for s in settings]
+            found = [last(runs_of(study.cache, corpus, "G-OEM", k, s, seeds=MANY_SEEDS)) for s in settings]
             if all(found):
                 line(axis, DECAYS, found, f"{k} topics", {"color": f"C{i}", "marker": "."})
                 yes = "yes" if average else "no"

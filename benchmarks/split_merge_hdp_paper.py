@@ -87,7 +87,7 @@ NIPS_RUNS += (("oHDP-CRF, gensim", 300),)
 ARXIV_RUNS = ((SM, 200), ("oHDP", 300), ("oHDP", 500), ("oHDP-SM", 200), ("oHDP-CRF", 300))
 ARXIV_RUNS += (("HybridHDP", 300), ("bHDP", 300), ("CGS", 300))
 RUNS_ON_TEXT = {"nips": NIPS_RUNS, "splits": ((SM, 100), (SM, 300)), "long": ((SM, 100),), "arxiv": ARXIV_RUNS}
-OPEN = {"nips": ((SM, 100), (SM, 300), ("oHDP-CRF", 300)), "arxiv": (("oHDP", 300), ("oHDP", 500))}
+OPEN = {"nips": ((SM, 100), (SM, 300), ("oHDP-CRF", 300)), "arxiv": (("oHDP", 300), ("oHDP", 500), (SM, 200))}
 BATCH_METHODS = ("bHDP", "CGS")
 PARAMETERS = ("topic_concentration", "doc_concentration", "topic_word_prior")
 
