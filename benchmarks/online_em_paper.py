@@ -576,10 +576,10 @@ def draw_hdp(study):
 def draw_bound(study):
     figure, axes = panels(list(CORPORA))
     rows = []
-    for corpus, method in product(CORPORA, ("OLDA", "SVB")):
+    for corpus, method in product((*CORPORA, WHOLE), ("OLDA", "SVB")):
         found = by_topics(study.cache, corpus, method, "bound")
         found = {k: values for k, values in found.items() if k in TOPICS}
-        if found:
+        if found and corpus in axes:
             line(axes[corpus], list(found), list(found.values()), method, STYLES[method])
         for k, values in found.items():
             rest = last(runs_of(study.cache, corpus, method, k, OF_DOCUMENTS), "bound")

@@ -304,9 +304,9 @@ def test_every_claim_can_be_judged_and_uses_all_that_it_gives(path, rule):
 
 def test_splits_overlap_as_they_do_in_the_study(claims, script):
     data = tomllib.loads((FOLDER / "claims/online_em.toml").read_text(encoding="utf-8"))
-    corpora = script("online_em_paper").SIZES
-    assert data["overlap"].keys() == corpora.keys() - {"synthetic"}
+    study = script("online_em_paper")
+    assert data["overlap"].keys() == study.SIZES.keys() - study.DRAWN.keys()
     for row in claims.runs_of("online_em").rows.values():
-        n_test, n_train = data["overlap"].get(row["corpus"], (corpora["synthetic"][0], 20_000))
-        passes = row["options"].get("passes", 1)
-        assert (corpora[row["corpus"]][0], row["documents"][-1]) == (n_test, passes * n_train)
+        corpus, n_test = row["corpus"], study.SIZES[row["corpus"]][0]
+        n_train = row["documents"][-1] // row["options"].get("passes", 1)
+        assert [n_test, n_train] == data["overlap"].get(corpus, [n_test, study.DRAWN.get(corpus)])
