@@ -342,9 +342,8 @@ PRIOR_RULES = {
 }
 TRUE = product(("synthetic",), (10, 20), FEW_SEEDS, METHODS)
 TRUE_LONG = (
-    *product(("synthetic_long",), (10, 20), MANY_SEEDS, ("G-OEM",)),
-    *product(("synthetic_long",), (10, 20), FEW_SEEDS, ("SPLDA", "OLDA", "VarGibbs", "SGS")),
-    *product(("synthetic_long",), TOPICS, FEW_SEEDS, ("SVB",)),
+    *product(("synthetic_long",), (10, 20), MANY_SEEDS, ("G-OEM", "SPLDA", "OLDA", "VarGibbs", "SGS")),
+    *product(("synthetic_long",), TOPICS, MANY_SEEDS, ("SVB",)),
 )
 # Corpora, numbers of topics and methods of claims that need all the seeds: whether LDS overfits and is
 # behind, whether more topics harm variational methods, whether more than a hundred help, time, and boosting.
