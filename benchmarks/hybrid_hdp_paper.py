@@ -111,6 +111,7 @@ SEEDS, MANY_SEEDS = range(3), range(10)
 MORE_SEEDS = {
     5: [
         *product(["arxiv_0"], ["HybridHDP, paper", "gensim"], [100], [10]),
+        *product(["enron_inbox"], ["HybridHDP, paper", "gensim"], [100], [10, 100]),
         *product(["arxiv_0", "enron_inbox"], ["HybridHDP", "OnlineVariationalHDP"], [100], [100]),
         *product(OF_PAPER, TIMED_AS_IN_PAPER, N_TOPICS),
     ],

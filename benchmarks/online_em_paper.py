@@ -11,8 +11,8 @@ bound     figure 12: the evidence lower bound of variational Bayesian methods, a
 hdp       figures 5 and 16: G-OEM and VarGibbs for LDA and for the HDP, against documents seen
 prior     figure 13: ways to learn the prior of the topic proportions
 time      table 3: processor time of training, all methods in turn; give it --jobs 1
-more      figure 1 beyond 128 topics; and synthetic data around ten topics, of 200,000 documents as well, for
-          the claims alone
+more      figure 1 beyond 128 topics; and for the claims alone, synthetic data with 10 and 20 topics, and of
+          200,000 documents
 seeds     further splits of runs that claims compare, where the usual number leaves the claim open
 variants  one setting moved, with what that changes (see VARIANTS): figures 2, 10, 12 top, table 5 and others
 words     table 4: words of topics, and their NPMI
@@ -140,7 +140,7 @@ VARIANTS = {
     "200 local passes, four passes (table 5, figure 12)": Variant(
         ("OLDA", "SVB"), (LONG,), topics=(8, 32), seeds=MANY_SEEDS
     ),
-    "the same on more documents": Variant(("OLDA", "SVB"), (LONG,), topics=(8, 32), corpora=("arxiv_0",)),
+    "200 local passes, four passes, on arXiv": Variant(("OLDA", "SVB"), (LONG,), topics=(8, 32), corpora=("arxiv_0",)),
     "the topic prior of 128 topics": Variant(
         ("OLDA", "SVB"), ({"topic_word_prior": default_topic_word_prior(MOST)},), (8,), seeds=MANY_SEEDS
     ),
