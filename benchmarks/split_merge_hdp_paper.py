@@ -53,7 +53,7 @@ SEEDS = {
     "long": range(1),
     "arxiv": range(3),
 }
-MANY_SEEDS = range(5)
+MANY_SEEDS = {"nips": range(5), "arxiv": range(10)}
 # As many as the paper's runs on NIPS saw.
 NIPS_DOCUMENTS = 1_500_000
 # Of methods that see one part of the stream again and again.
@@ -225,7 +225,7 @@ def runs_of(part):
         "rates": [(*run, decay) for run, decay in product(NIPS_RUNS[:2], DECAYS)],
         **RUNS_ON_TEXT,
     }[part]
-    seeds = sorted({*SEEDS[part], *MANY_SEEDS})
+    seeds = sorted({*SEEDS[part], *MANY_SEEDS.get(part, ())})
     return [(part, *run, s) for s in seeds for run in (runs if s in SEEDS[part] else OPEN.get(part, ()))]
 
 
