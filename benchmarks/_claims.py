@@ -57,11 +57,10 @@ class Comparison(NamedTuple):
 
 
 def rise(row, clock, first, last):
-    """What the score gained between two seconds, or numbers of documents seen; None if the run ends before."""
-    if row["trace"][-1][clock] < last:
-        return None
-    before, after = np.interp((first, last), *([note[name] for note in row["trace"]] for name in (clock, "score")))
-    return after - before
+    """What the score gained between two seconds, or numbers of documents; None if the run ends before."""
+    places, scores = ([note[name] for note in row["trace"]] for name in (clock, "score"))
+    before, after = np.interp((first, last), places, scores)
+    return after - before if places[-1] >= last else None
 
 
 def late_rise(row):

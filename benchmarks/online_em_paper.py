@@ -140,7 +140,9 @@ VARIANTS = {
     "200 local passes, four passes (table 5, figure 12)": Variant(
         ("OLDA", "SVB"), (LONG,), topics=(8, 32), seeds=MANY_SEEDS
     ),
-    "200 local passes, four passes, on arXiv": Variant(("OLDA", "SVB"), (LONG,), topics=(8, 32), corpora=("arxiv_0",)),
+    "200 local passes, four passes, on arXiv": Variant(
+        ("OLDA", "SVB"), (LONG,), topics=(8, 32), corpora=("arxiv_0",)
+    ),
     "the topic prior of 128 topics": Variant(
         ("OLDA", "SVB"), ({"topic_word_prior": default_topic_word_prior(MOST)},), (8,), seeds=MANY_SEEDS
     ),
