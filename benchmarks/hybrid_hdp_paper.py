@@ -111,12 +111,12 @@ SEEDS, MANY_SEEDS = range(3), range(10)
 MORE_SEEDS = {
     5: [
         *product(["arxiv_0"], ["HybridHDP, paper", "gensim"], [100], [10]),
-        *product(["enron_inbox"], ["HybridHDP, paper", "gensim"], [100], [10, 100]),
         *product(["arxiv_0", "enron_inbox"], ["HybridHDP", "OnlineVariationalHDP"], [100], [100]),
         *product(OF_PAPER, TIMED_AS_IN_PAPER, N_TOPICS),
     ],
     10: [
         *product(LARGE_CORPORA, ["HybridHDP, paper"], (50, 200, 1000), TRUNCATION_BATCHES),
+        *product(["enron_inbox"], ["HybridHDP, paper", "gensim"], [100], [10, 100]),
         *product(["kos"], ["HybridHDP, paper", "HybridHDP, dense, paper"], [100]),
         *product(["nips_uci"], ["HybridHDP, paper", "OnlineVariationalHDP"], [100], BATCH_SIZES),
         *product(["nips_uci"], ["HybridHDP, paper", "table indicators, paper"], N_TOPICS),
