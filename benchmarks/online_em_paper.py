@@ -380,7 +380,7 @@ def usual_run(corpus, seed, method, n_components):
 STUDIES = {
     "topics": [usual_run(c, s, m, k) for c, k, s, m in product(CORPORA, TOPICS, SEEDS, METHODS)],
     "long": [usual_run(WHOLE, s, m, MOST) for s, m in product(FEW_SEEDS, ON_WHOLE)]
-    + [usual_run(WHOLE, s, m, k) for s, m, k in product(FEW_SEEDS, ("OLDA", "SVB"), (8, MOST))],
+    + [usual_run(WHOLE, s, *run) for s, run in product(FEW_SEEDS, (("OLDA", 8), ("SVB", 8), ("SVB", MOST)))],
     "boosting": [
         (c, s, m, k, {}, False) for c, k, s, m in product(CORPORA, TOPICS, SEEDS, ("G-OEM++", "V-OEM"))
     ],
