@@ -531,7 +531,8 @@ def runs_in_turn(cache, corpus):
 
 def draw_stream(study):
     """Log-perplexity of streams, against documents seen and against the time of all methods in turn."""
-    streams = {of: runs_of(study.cache, *of, MOST, stream=True) for of in product(SIZES, METHODS)}
+    of_all = product((*CORPORA, WHOLE), METHODS)
+    streams = {of: runs_of(study.cache, *of, MOST, stream=True) for of in of_all}
     streams = {of: runs for of, runs in streams.items() if runs}
     documents = {of: runs[0]["documents"] for of, runs in streams.items()}
     curves = {of: [row["log_perplexity"] for row in runs] for of, runs in streams.items()}
