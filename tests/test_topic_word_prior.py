@@ -207,6 +207,7 @@ def test_errors_name_the_parameter(cls):
         (sp.csr_array(np.ones((V, K))), r"topic_word_prior has shape \(25, 4\)"),
         (np.ones(V), r"topic_word_prior has shape \(25,\)"),
         (np.array("auto"), r"topic_word_prior has shape \(\)"),
+        ([[0.1] * V, [0.1]], "topic_word_prior has rows of different lengths"),
         (np.where(MATRIX > 1, 0.0, MATRIX), "topic_word_prior has the entry 0: every entry must be positive"),
         (np.where(MATRIX > 1, np.nan, 1e-12), "topic_word_prior has the entry nan"),
         (sp.csr_array(np.where(MATRIX > 1, -1.0, MATRIX)), "topic_word_prior has the entry -1"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -163,7 +164,7 @@ def prior_totals(n_features, topic_word_prior, entries):
 
 def is_matrix(value):
     """Whether a topic_word_prior is neither a number nor None nor a string."""
-    return sp.issparse(value) or isinstance(value, np.ndarray) or np.ndim(value) > 0
+    return not (value is None or isinstance(value, Real | str))
 
 
 def check_topic_word_prior(value, n_components):
@@ -203,10 +204,14 @@ def _as_matrix(value, n_components, n_features):
     wanted = f"({n_components}, {'n_features' if n_features is None else n_features})"
     if sp.issparse(value):
         value = check_sparse_structure(value, own=True, name="topic_word_prior")
-    shape = np.shape(value)
+    try:
+        shape = np.shape(value)
+        found = f"shape {shape}"
+    except ValueError:
+        shape, found = (), "rows of different lengths"
     if len(shape) != 2 or shape[0] != n_components or n_features not in (None, shape[1]):
         raise ValueError(
-            f"topic_word_prior has shape {shape}; a number, or an array or sparse matrix of shape {wanted}, "
+            f"topic_word_prior has {found}; a number, or an array or sparse matrix of shape {wanted}, "
             "is allowed."
         )
     try:
