@@ -56,17 +56,16 @@ class Comparison(NamedTuple):
     corpus: str | None
 
 
-def rise(row, clock, first, last):
-    """What the score gained between two seconds, or numbers of documents; None if the run ends before."""
+def score_at(row, clock, place):
+    """The score at a second, or number of documents, between notes by a straight line."""
     places, scores = ([note[name] for note in row["trace"]] for name in (clock, "score"))
-    before, after = np.interp((first, last), places, scores)
-    return after - before if places[-1] >= last else None
+    return float(np.interp(place, places, scores)) if place <= places[-1] else None
 
 
 def late_rise(row):
     """What the second half of the time gained."""
-    end = row["trace"][-1]["seconds"]
-    return rise(row, "seconds", end / 2, end)
+    end = row["trace"][-1]
+    return end["score"] - score_at(row, "seconds", end["seconds"] / 2)
 
 
 def fall_from_best(row):
@@ -92,7 +91,7 @@ def fit_by_logarithm(row):
 VALUES = {
     "fit by the logarithm": lambda row: fit_by_logarithm(row) if "trace" in row else None,
     "late rise": late_rise,
-    "rise from 100,000 documents to 200,000": partial(rise, clock="documents", first=1e5, last=2e5),
+    "score after 200,000 documents": partial(score_at, clock="documents", place=200_000),
     "fall from the best score": fall_from_best,
     **{f"seconds to {x} nats below its best": partial(seconds_to_best, within=x) for x in (0.05, 0.02)},
     "rise of the bound in the last pass": lambda row: row["bound"][-1] - row["bound"][-2],

@@ -28,6 +28,7 @@ from sktopic.metrics import coherence, document_completion, topic_diversity
 from sktopic.seeding import document_components
 
 CORPORA = ["kos", "reuters21578", "20news", "enron_inbox", "nips_uci"]
+STARTED = [*CORPORA, "arxiv_0"]
 METHODS = {"OnlineEMLDA": OnlineEMLDA, "HybridHDP": HybridHDP, "OnlineCVB0LDA": OnlineCVB0LDA}
 PASSES = (1, 3, 10, 30)
 N_DOCUMENTS, SEEDS, SIZES = 2000, range(3), (100, 50)
@@ -113,7 +114,7 @@ RUNS = [
     ),
     *(
         ("starts", corpus, "OnlineVariationalLDA", n, seed, start)
-        for n, corpus, seed, start in product((50, 100, 20), CORPORA, SEEDS, STARTS)
+        for n, corpus, seed, start in product((50, 100, 20), STARTED, SEEDS, STARTS)
     ),
     *(("root", corpus, *root, seed) for seed, corpus, root in product(SEEDS, CORPORA[:4], ROOTS)),
 ]
@@ -121,7 +122,7 @@ RUNS = [
 
 def write_starts(study):
     table = []
-    for n, corpus in product((50, 100, 20), CORPORA):
+    for n, corpus in product((50, 100, 20), STARTED):
         rows = [rows_of(study, "starts", corpus, "OnlineVariationalLDA", n, None, start) for start in STARTS]
         if None in rows:
             continue

@@ -246,8 +246,9 @@ def test_courses_of_runs_are_compared_with_their_best(claims):
     notes = [(0.1, -9.0), (0.2, -8.04), (0.4, -8.0), (0.8, -8.3)]
     row = {"trace": [{"seconds": time, "score": x, "likelihood": x} for time, x in notes]}
     assert claims.VALUES["fall from the best score"](row) == pytest.approx(0.3)
-    assert claims.rise(row, "seconds", 0.2, 0.6) == pytest.approx(-0.11)
-    assert claims.rise(row, "seconds", 0.2, 0.9) is None
+    assert claims.score_at(row, "seconds", 0.6) == pytest.approx(-8.15)
+    assert claims.score_at(row, "seconds", 0.9) is None
+    assert claims.VALUES["late rise"](row) == pytest.approx(-0.3)
     assert claims.VALUES["seconds to 0.05 nats below its best"](row) == 0.2
     assert claims.VALUES["seconds to 0.02 nats below its best"](row) == 0.4
 

@@ -51,7 +51,7 @@ class HybridHDP(MinibatchHDPEstimator):
         Sampler of documents. All draw topics from the same distribution. 'collapsed' sums the tables out and
         uses expected counts. The others draw table indicators: 'sparse_table_indicator' visits the document's
         topics for each token (algorithm 2), and 'table_indicator' visits all topics (equations 18 to 20).
-        These two reproduce the paper, and score 0.1 nats per word less on KOS.
+        These two follow the paper (see Notes), and score 0.1 nats per word less on KOS.
     root_weight : {'mean', 'paper'}, default='mean'
         Weight of a topic with g of all G tables in the corpus. 'mean' is exact: g / (G +
         topic_concentration). 'paper' reproduces the paper: g ** 2 / ((g + 1) (G + topic_concentration)).
