@@ -47,7 +47,9 @@ def squared_chances(alpha, y):
     """The sum over tokens of the squared probability of opening a table, given that of the probability, y."""
     if y <= 1.0:
         return y
-    return 1.0 + alpha**2 * (polygamma(1, alpha + 1) - np.exp(-psi(alpha + 1) - (y - 1) / alpha))
+    # With one token, y is 1 but for rounding, and the second term is none.
+    later = polygamma(1, alpha + 1) - np.exp(-psi(alpha + 1) - (y - 1) / alpha)
+    return 1.0 + alpha**2 * max(later, 0.0)
 
 
 class Regression:
