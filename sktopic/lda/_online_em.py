@@ -100,8 +100,8 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         Offset of the step size, >= 0. Larger values slow down the first updates.
     average : bool, default=False
         Whether to report the mean of the topics over all updates. This helps if learning_decay is below 0.5,
-        and needs a second array of n_features * n_components. The learned prior is not averaged, because it
-        already is the mean of earlier batches.
+        and needs a second array of n_features * n_components. The learned prior is not averaged: it
+        already follows from averages over batches.
     topics_per_word : int or None, default=None
         Maximum number of topics that store a count of the same word. The rest of its counts is shared by all
         topics in proportion to their sizes. If None, all topics store a count, which takes ``8 * n_features *
