@@ -433,6 +433,7 @@ STUDIES = {
     + [usual_run("synthetic", s, m, k) for s, m, k in product(DRAWN_SEEDS, OPEN_WITH_DRAWN, (10, 20))]
     + [(c, s, "V-OEM", MOST, {}, False) for c, s in product(OPEN_BOOSTING, MANY_SEEDS)]
     + [("nips_uci", s, "OLDA", k, OF_DOCUMENTS, False) for s, k in product(MANY_SEEDS, (8, MOST))]
+    + [("arxiv_0", s, "SVB", 32, settings, False) for s, settings in product(MANY_SEEDS, ({}, LONG))]
     + [(c, s, m, 2, {}, True) for c, s, m in product(OPEN_HDP, MANY_SEEDS, HIERARCHICAL)],
 }
 
