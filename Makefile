@@ -139,6 +139,7 @@ races: $(VENV)/.extra-test
 nightly: $(VENV)/.kernels $(VENV)/.extra-test
 	@$(PIP_INSTALL) --upgrade --pre --index-url $(NIGHTLY) --extra-index-url https://pypi.org/simple \
 	    numpy scipy scikit-learn pandas
+	$(BIN)/python -c "import numpy; assert 'dev' in numpy.__version__, 'no nightly NumPy was found'"
 	$(PYTEST) $(PYTEST_ARGS)
 
 # Not every loop becomes as wide as asked for.

@@ -48,7 +48,7 @@ if sys.platform == "win32":
 else:
     compile_args = ["-fno-math-errno", "-fopenmp-simd"]
     if BUILD == "0":
-        compile_args += ["-O3", "-g0"]  # many interpreters ask for -g, which a quarter of the time goes to
+        compile_args += ["-O3", "-g0"]  # many interpreters ask for -g, which takes a quarter of the time
     elif BUILD == "1":
         compile_args += ["-O1", "-g0", "-funsigned-char"]
     else:

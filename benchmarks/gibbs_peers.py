@@ -288,7 +288,6 @@ BUDGETS = {READ_TOPICS: 4, 100: 10, 1000: 10, 10_000: 16}
 N_SEEDS = {READ_TOPICS: 3, 100: 3, 1000: 3, 10_000: 1}
 SHARES = 1 / 16, 1 / 4, 1
 LEAST_RISE, LEARNED_RISE = 0.002, 0.02  # of the score, of the last run and since the first
-APART = "WarpLDA", "MALLET"
 MODEL_HEAD = ["seconds of training", "score, nats per word"]
 BEST_HEAD = [
     "corpus",
@@ -428,8 +427,7 @@ def curves(study):
             found.setdefault((corpus, n_components), {})[name] = points
     for (corpus, n_components), of in found.items():
         for name, (score, seconds) in apart.get(corpus, {}).get(str(n_components), {}).items():
-            if name in APART:
-                of[f"{name}, another machine"] = [("", seconds, score)]
+            of[f"{name}, another machine"] = [("", seconds, score)]
     return found
 
 
@@ -447,6 +445,7 @@ def best_rows(study, found):
             about = ("",) * 4
             if rows:
                 rises = "no" if rows[0]["levelled"] else "yes"
+                rises = rises if len(points) > 1 else ""
                 about = rows[0]["release"], len(rows), BUDGETS[n_components], rises
             own = of.get(OURS, ())
             by_then = max((its for _, t, its in own if t <= seconds), default=np.nan)
@@ -479,7 +478,7 @@ def draw(study):
     figure, axes = panels([*titles.values()])
     width, height = figure.get_size_inches()
     figure.set_size_inches(max(width, 8), height + 1)  # room for the legend
-    style = styles([*ENGINES, *(f"{name}, another machine" for name in APART)])
+    style = styles(dict.fromkeys([*ENGINES, *(name for of in found.values() for name in of)]))
     for number, kind in enumerate(style.values()):
         kind["marker"] = ".x"[number // 10]  # as colors come again
     for key, of in found.items():

@@ -74,7 +74,7 @@ html_theme_options = {
     "footer_end": ["page-foot"],
 }
 
-# Of code that is copied, neither prompts nor what was printed.
+# Copies of code leave out prompts and output.
 copybutton_exclude = ".linenos, .gp, .go"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

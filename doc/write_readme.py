@@ -1,4 +1,4 @@
-"""Write the comparison of libraries in README.md: table and paragraph of doc/index.rst, with their figures.
+"""Write the comparison of libraries in README.md: table and text of doc/index.rst, with their figures.
 
 python doc/write_readme.py
 """
@@ -28,12 +28,16 @@ def section_of(page):
 
 def in_markdown(section):
     pattern = r"csv-table::\n(?:   :[^\n]*\n)+\n((?:   [^\n]*\n)+)\n(.*)"
-    cells, paragraph = re.search(pattern, section, re.S).groups()
+    cells, text = re.search(pattern, section, re.S).groups()
     head, *rows = csv.reader(map(str.strip, cells.splitlines()), skipinitialspace=True)
     lines = [f"| {' | '.join(row)} |".replace("|  |", "| |") for row in (head, *rows)]
     lines.insert(1, "|" + "---|" * len(head))
-    paragraph = re.sub(r"See :doc:`.*?`", 'The page "Benchmarks" has all measurements', paragraph)
-    return "\n".join(lines) + "\n\n" + textwrap.fill(" ".join(paragraph.split()), 120)
+    text = re.sub(r":doc:`.*?`", 'the page "Benchmarks"', text)
+    for block in re.split(r"\n(?=- |\n)", text):  # paragraphs and items of lists
+        is_item = block.startswith("- ")
+        wrapped = textwrap.wrap(" ".join(block.split()), 120, subsequent_indent="  " if is_item else "")
+        lines += wrapped if is_item else ["", *wrapped]
+    return "\n".join(lines)
 
 
 def readme():
