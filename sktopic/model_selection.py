@@ -138,7 +138,7 @@ class TopicNumberCurve:
                 {
                     "model": measures.name,
                     "n_components": int(n_components) if n_components.is_integer() else n_components,
-                    "score": measures.scores.mean(),
+                    "score": self._mean_score(measures.scores),
                     "score_se": self._standard_error(measures.scores),
                     "difference": difference,
                     "difference_se": difference_se,
@@ -179,16 +179,17 @@ class TopicNumberCurve:
         for panel, (label, measure) in zip(axes, PANELS.items()):
             panel.axvline(self.best, color="grey", linestyle=":", label=best)
             panel.axvline(self.one_standard_error, color="grey", label=chosen)
-            means = [np.mean(getattr(model, measure)) for model in self.models]
+            mean = self._mean_score if measure == "scores" else np.mean
+            means = [mean(getattr(model, measure)) for model in self.models]
             panel.plot(self.n_components, means, ".-", color="C0")
             for i, reference in enumerate(self.references, start=1):
                 number = reference.n_components.mean()
                 name = f"{reference.name}: {number:.3g}"
                 panel.axvline(number, color=f"C{i}", linestyle="--", label=name)
-                panel.plot(number, np.mean(getattr(reference, measure)), "D", color=f"C{i}")
+                panel.plot(number, mean(getattr(reference, measure)), "D", color=f"C{i}")
             panel.set_ylabel(label)
         errors = [self._difference(measures)[1] for measures in self.models]
-        scores = [measures.scores.mean() for measures in self.models]
+        scores = [self._mean_score(measures.scores) for measures in self.models]
         axes[0].errorbar(self.n_components, scores, errors, fmt="none", color="C0", capsize=3)
         axes[0].axhline(scores[self._best()], color="grey", linewidth=0.5)
         if self.n_components[-1] >= WIDE * self.n_components[0]:
@@ -203,7 +204,7 @@ class TopicNumberCurve:
         return axes
 
     def _best(self):
-        means = np.array([measures.scores.mean() for measures in self.models])
+        means = np.array([self._mean_score(measures.scores) for measures in self.models])
         if np.isnan(means).all():
             raise ValueError("no number of topics has a score: no held-out document has words.")
         return int(np.nanargmax(means))
@@ -211,13 +212,22 @@ class TopicNumberCurve:
     def _difference(self, measures):
         """Return mean and standard error of the score differences to the best number of topics."""
         differences = measures.scores - self.models[self._best()].scores
-        return float(differences.mean()), self._standard_error(differences)
+        return self._mean_score(differences), self._standard_error(differences)
 
     def _standard_error(self, values):
-        """Return the standard error over folds with overlapping training sets; NaN for one fold."""
+        """Return the standard error over folds with overlapping training sets; NaN for one fold with words."""
+        values = self._of_folds_with_words(values)
         if len(values) < 2:
             return math.nan
         return float(values.std(ddof=1) * math.sqrt(1.0 / len(values) + self.test_ratio))
+
+    def _mean_score(self, scores):
+        scores = self._of_folds_with_words(scores)
+        return float(scores.mean()) if len(scores) else math.nan
+
+    def _of_folds_with_words(self, scores):
+        """Return the scores of all folds but those that no number of topics has a score for."""
+        return scores[~np.isnan([measures.scores for measures in self.models]).all(axis=0)]
 
 
 @validate_params(
@@ -337,7 +347,7 @@ def topic_number_curve(
     candidates += [_in_place(estimator, reference) for reference in references]
     if isinstance(cv, Integral):
         cv = KFold(cv, shuffle=True, random_state=random_state)
-    splits = list(check_cv(cv).split(X))
+    splits = [(_indices(train), _indices(test)) for train, test in check_cv(cv).split(X)]
     if not splits:
         raise ValueError(f"cv={cv!r:.80} is invalid: must have at least one split.")
     seeds = np.random.RandomState(random_state).randint(2**31 - 1, size=len(splits))
@@ -360,6 +370,12 @@ def topic_number_curve(
         references=measured[len(numbers) :],
         test_ratio=float(np.mean([len(test) / len(train) for train, test in splits])),
     )
+
+
+def _indices(chosen):
+    """Return the numbers of the documents that a splitter chose, also of a mask."""
+    chosen = np.asarray(chosen)
+    return np.flatnonzero(chosen) if chosen.dtype == bool else chosen
 
 
 # Candidates

@@ -124,6 +124,8 @@ def test_data_frames_with_texts_are_told_from_counts():
     assert "X has texts" in message_of(fit, pd.Series(TEXTS))
     assert "X has a column of texts" in message_of(fit, pd.DataFrame({"text": TEXTS}))
     assert "X has a column of texts" in message_of(fit, pd.DataFrame({"n": 1, "text": TEXTS}))
+    with_dates = pd.DataFrame({"n": 1, "day": pd.Timestamp("2020-01-01")}, index=range(3))
+    assert message_of(fit, with_dates).endswith("a row for each document: leave that column out.")
     assert "X contains NaN" in message_of(fit, pd.DataFrame({"cat": [1.0, None], "dog": [1.0, 2.0]}))
     assert fit(pd.DataFrame(COUNTS.toarray(), columns=[f"w{i}" for i in range(COUNTS.shape[1])]))
 
@@ -148,6 +150,9 @@ def test_transposed_matrix_is_recognised_where_the_number_of_words_is_known():
         assert_raises(ValueError, expected, function, COUNTS.T)
     expected = r"as input\. Count words with .* sktopic\.features\.align_features\.$"
     assert_raises(ValueError, expected, fitted.transform, COUNTS[:, 1:])
+    frame = pd.DataFrame(COUNTS.toarray(), columns=[f"w{i}" for i in range(n_words)])
+    expected = r"(?s)same order as they were in fit\. sktopic\.features\.align_features brings a data frame"
+    assert_raises(ValueError, expected, OnlineEMLDA(2).fit(frame).transform, frame[frame.columns[::-1]])
 
 
 # Warnings

@@ -183,10 +183,25 @@ def test_rule_of_one_standard_error_compares_fold_by_fold():
 def test_scores_that_are_missing_choose_nothing():
     assert made([[-2.0], [-1.0], [-1.0]]).one_standard_error == 2  # one fold has no standard error
     assert made([[math.nan, -1.0], [-2.0, -2.1]]).best == 2
+    # A fold without words has no score, and is left out.
+    nan = math.nan
+    without = made([[nan, -3.0, -4.0], [nan, -2.0, -4.0]])
+    other = made([[-3.0, -4.0], [-2.0, -4.0]])
+    assert without.best == 2 and without._difference(without.models[0]) == other._difference(other.models[0])
+    assert without.table["score"].tolist() == [-3.5, -3.0]
     assert_raises(ValueError, "no number of topics has a score", lambda: made([[math.nan]]).best)
     # Nor has one fold a stability.
     once = topic_number_curve(LDA, X, n_components=[1], cv=[np.split(np.arange(60), 2)], n_words=4)
     assert np.isnan(once.models[0].stability)
+
+
+def test_folds_may_be_masks():
+    positions = [(np.arange(20, 60), np.arange(20)), (np.arange(40), np.arange(40, 60))]
+    masks = [tuple(np.isin(np.arange(60), part) for part in fold) for fold in positions]
+    settings = {"n_components": [2], "n_words": 4}
+    curves = [topic_number_curve(LDA, X, cv=cv, **settings) for cv in (positions, masks)]
+    assert measured(curves[0]) == measured(curves[1])
+    assert curves[0].test_ratio == curves[1].test_ratio == 0.5
 
 
 @pytest.mark.slow

@@ -227,7 +227,10 @@ def test_a_topic_without_tokens_and_impossible_words():
     for message, X, groups in [
         ("X has no document with words", [[0, 0, 0]], None),
         (r"groups has shape \(1,\); X has 2 documents", [[3, 0, 0], [5, 0, 0]], ["a"]),
-        ("groups is invalid: must be an array of numbers", [[3, 0, 0], [5, 0, 0]], ["a", None]),
+        ("groups is invalid: must be an array of numbers", [[3, 0, 0], [5, 0, 0]], ["1", 1]),
+        ("groups is invalid: must be an array of numbers", [[3, 0, 0], [5, 0, 0]], [{}, {}]),
+        ("groups has a missing value for document 1", [[3, 0, 0], [5, 0, 0]], ["a", None]),
+        ("groups has a missing value for document 0", [[3, 0, 0], [5, 0, 0]], [np.nan, "a"]),
         ("groups has a missing value for document 1", [[3, 0, 0], [5, 0, 0]], [1.0, np.nan]),
         ("groups has a missing value", [[3, 0, 0], [5, 0, 0]], np.array(["", "2020"], "M8[D]")),
     ]:

@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import date
 from functools import partial
 
 import numpy as np
@@ -64,6 +65,7 @@ MANY_ROWS = 1 << 13
 COUNTED = {
     "texts": "put a CountVectorizer in front, make_pipeline(CountVectorizer(), model)",
     "a column of texts": "give that column alone, and put a CountVectorizer in front of the model",
+    "a column of dates": "leave that column out",
     "words": "put a CountVectorizer in front, make_pipeline(CountVectorizer(analyzer=list), model)",
     "dicts": "put a DictVectorizer in front, make_pipeline(DictVectorizer(), model)",
     "(word, count) pairs": "gensim.matutils.corpus2csc(X, num_terms=...).T makes them",
@@ -138,9 +140,13 @@ def explaining(X, owner, n_features=None):
                 "can be iterated over again, as a list can."
             ) from None
         shape = getattr(X, "shape", ())
-        if n_features is None or len(shape) != 2 or shape[1] == n_features:
+        if n_features is None or len(shape) != 2:
             raise
-        if shape[0] == n_features:
+        if shape[1] == n_features:
+            if "feature names" not in str(error):
+                raise
+            advice = "sktopic.features.align_features brings a data frame to the columns of a model."
+        elif shape[0] == n_features:
             advice = f"It has {n_features} rows: if these are the words, give its transpose, X.T."
         else:
             advice = (
@@ -149,7 +155,7 @@ def explaining(X, owner, n_features=None):
             )
             if shape[1] > n_features:
                 advice += " Or add words to a topic model: add_features, sktopic.features.grow_vocabulary."
-        raise ValueError(f"{error} {advice}") from None
+        raise ValueError(f"{str(error).rstrip()} {advice}") from None
 
 
 def _kind_of(X):
@@ -166,7 +172,9 @@ def _kind_of(X):
         return None
     if hasattr(X, "columns"):  # iterating over a data frame would give the names of its columns
         first_row = np.asarray(X)[:1].ravel()
-        return "a column of texts" if any(isinstance(value, str) for value in first_row) else None
+        if any(isinstance(value, str) for value in first_row):
+            return "a column of texts"
+        return "a column of dates" if any(isinstance(value, date) for value in first_row) else None
     if isinstance(X, (list, tuple)) and X and isinstance(X[0], Corpus):
         return "corpora on disk"
     document = _first(X)

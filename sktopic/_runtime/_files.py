@@ -79,7 +79,11 @@ def real_path(path):
     At the end of a path, links of this user and of the administrator are followed. A link of another user
     could lead to any file that this user may write: it is a PermissionError.
     """
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise TypeError(f"path is a {type(path).__name__}; the path of a file or folder is allowed.")
     path = os.fsdecode(path)
+    if not path:
+        raise ValueError("path is empty; the path of a file or folder is allowed.")
     path = path.rstrip(SEPARATORS) or path
     for _ in range(MOST_LINKS):
         if not os.path.islink(path):
