@@ -361,6 +361,7 @@ OPEN = (
     (("nips_uci",), (MOST,), METHODS),
     (("20news",), (MOST,), ("V-OEM++",)),
     (REAL, (8, 16), ("G-OEM", "VarGibbs")),
+    (("nips_uci", "arxiv_0"), (32,), ("G-OEM", "VarGibbs")),
 )
 # Corpora with more than ten thousand documents, for which streams are scored.
 LARGE = ("reuters21578", "20news", "arxiv_0")
