@@ -215,7 +215,7 @@ class TopicNumberCurve:
         return self._mean_score(differences), self._standard_error(differences)
 
     def _standard_error(self, values):
-        """Return the standard error over folds with overlapping training sets; NaN for one fold with words."""
+        """Return the standard error over folds with overlapping training sets; NaN for one fold."""
         values = self._of_folds_with_words(values)
         if len(values) < 2:
             return math.nan
