@@ -112,13 +112,10 @@ COMPARED_IN_PAPER = ["HybridHDP, paper", "OnlineVariationalHDP"]
 MORE_SEEDS = {
     5: [
         *product(["arxiv_0"], ["HybridHDP, paper", "gensim"], [100], [10]),
-        *product(["arxiv_0", "enron_inbox"], ["HybridHDP", "OnlineVariationalHDP"], [100], [100]),
+        *product(["enron_inbox"], ["HybridHDP", "OnlineVariationalHDP"], [100], [100]),
         *product(["enron_inbox"], COMPARED_IN_PAPER, [100], [10]),
-        *product(["enron_inbox"], COMPARED_IN_PAPER, [200], [100]),
-        *product(["arxiv_0"], COMPARED_IN_PAPER, [50, 100], [100]),
         *product(OF_PAPER, TIMED_AS_IN_PAPER, N_TOPICS),
     ],
-    7: [*product(["nips_uci"], COMPARED_IN_PAPER, [500], [100])],
     10: [
         *product(LARGE_CORPORA, ["HybridHDP, paper"], [50, 200, 1000], TRUNCATION_BATCHES),
         *product(["enron_inbox"], ["HybridHDP, paper", "gensim"], [100], [10, 100]),
@@ -126,7 +123,11 @@ MORE_SEEDS = {
         *product(["kos"], ["HybridHDP, paper", "HybridHDP, dense, paper"], [100]),
         *product(["kos"], ["HybridHDP, paper", "table indicators, paper"], [1000]),
         *product(["enron_inbox"], COMPARED_IN_PAPER, [100], [1000]),
-        *product(["enron_inbox"], COMPARED_IN_PAPER, [500], [100]),
+        *product(["enron_inbox"], COMPARED_IN_PAPER, [200, 500], [100]),
+        *product(["arxiv_0"], COMPARED_IN_PAPER, [50, 100], [100]),
+        *product(["arxiv_0"], ["HybridHDP"], [100], [100]),
+        *product(["arxiv_0"], ["OnlineVariationalHDP"], [200, 1000], [100]),
+        *product(["nips_uci"], COMPARED_IN_PAPER, [500], [100]),
         *product(["nips_uci"], COMPARED_IN_PAPER, [100], BATCH_SIZES),
         *product(["nips_uci"], ["OnlineVariationalHDP"], [50, 200, 1000], [100]),
         *product(["nips_uci"], ["HybridHDP, paper", "table indicators, paper"], N_TOPICS),

@@ -308,7 +308,7 @@ def seeds_of(corpus, method, settings, order):
     if (corpus, method) == ("nips_uci", "TDM") and (settings, order) != ("paper", "corpus"):
         return FEW if settings in ("paper", "default") else range(1)
     judged = method in HIERARCHICAL or (settings == "paper" and order != IN_CALLS)
-    return MANY if judged and (corpus, method) != (LARGE_CORPUS, "batch HDP") else FEW
+    return MANY if judged and (corpus, method, settings) != (LARGE_CORPUS, "batch HDP", "default") else FEW
 
 
 def runs_of(corpus, method, settings, order, n_components=None):

@@ -330,7 +330,7 @@ def bound_per_word(model, test, total_samples):
 ENDLESS, OF_DOCUMENTS = 1e12, {"bound": "documents"}
 
 STEP_TOPICS, DECAYS = {"synthetic": (5, 10, 20), "kos": (8, 32, 128)}, (0.0, 0.25, 0.5, 0.75, 1.0)
-TIME_SEEDS = {"synthetic": SEEDS, "20news": SEEDS, "arxiv_0": FEW_SEEDS}
+TIME_SEEDS = {"synthetic": SEEDS, "arxiv_0": SEEDS}
 # Name -> (method, topics at the start) of figure 5.
 HDP_CURVES = {
     **{f"{method}, {MOST} topics": (method, MOST) for method in ("G-OEM", "VarGibbs")},
@@ -362,6 +362,10 @@ OPEN = (
     (("20news",), (MOST,), ("V-OEM++",)),
     (REAL, (8, 16), ("G-OEM", "VarGibbs")),
     (("nips_uci", "arxiv_0"), (32,), ("G-OEM", "VarGibbs")),
+    (("synthetic",), (64,), ("OLDA", "SGS")),
+    (("nips_uci",), (64,), ("LDS",)),
+    (("arxiv_0",), (MOST, 512), ("V-OEM++",)),
+    (("arxiv_0",), (MOST,), ("VarGibbs",)),
 )
 # Corpora with more than ten thousand documents, for which streams are scored.
 LARGE = ("reuters21578", "20news", "arxiv_0")

@@ -6,6 +6,7 @@ bars    figure 2 (a, d, g): 2000 documents of 20 bars, from eight numbers of top
 nips    figure 2 (b, e, h): 1392 papers, the same seconds for each method
 splits  nips with the moves of the paper, but without merges
 arxiv   figure 2 (c, f, i): 490 000 abstracts as a stream, in the place of the New York Times, as nips
+stream  arxiv to the end of the stream, with the moves of the paper, which take longer than the others
 rates   NIPS, RATE_PASSES passes with several values of learning_decay
 bound   the bound and the held-out score, with moves and without, ten passes
 
@@ -49,6 +50,7 @@ SEEDS = {
     "nips": range(3),
     "splits": range(3),
     "arxiv": range(3),
+    "stream": range(3),
 }
 # As many as the paper's runs on NIPS saw.
 NIPS_DOCUMENTS = 1_500_000
@@ -89,7 +91,7 @@ NIPS_RUNS += (("oHDP-CRF, gensim", 300),)
 ARXIV_RUNS = ((SM, 200), ("oHDP", 300), ("oHDP", 500), ("oHDP-SM", 200), ("oHDP-CRF", 300))
 ARXIV_RUNS += (("HybridHDP", 300), ("bHDP", 300), ("CGS", 300))
 SPLITS_RUNS = ((SM, 100), (SM, 300))
-RUNS_ON_TEXT = {"nips": NIPS_RUNS, "splits": SPLITS_RUNS, "arxiv": ARXIV_RUNS}
+RUNS_ON_TEXT = {"nips": NIPS_RUNS, "splits": SPLITS_RUNS, "arxiv": ARXIV_RUNS, "stream": ((SM, 200),)}
 # Numbers of seeds, where the interval of a claim from three crosses a margin.
 MORE_SEEDS = {
     "splits": dict.fromkeys(SPLITS_RUNS, 5),
@@ -183,12 +185,17 @@ def measure_rates(method, n_components, decay, seed):
 
 
 def measure_arxiv(method, n_components, seed):
-    train, test = documents_of(ARXIV_FILES[0])
     if method in BATCH_METHODS:
+        train, test = documents_of(ARXIV_FILES[0])
         return {"trace": whole_trace(method, n_components, seed, train, test, SECONDS["arxiv"])}
+    return measure_stream(method, n_components, seed, SECONDS["arxiv"])
+
+
+def measure_stream(method, n_components, seed, seconds=np.inf):
+    _, test = documents_of(ARXIV_FILES[0])
     kind, settings = METHODS[method]
     settings = {**settings, "total_samples": STREAM, "batch_size": STREAM_BATCH, "random_state": seed}
-    order, trace = np.random.RandomState(seed), Trace(SECONDS["arxiv"], **SELDOM)
+    order, trace = np.random.RandomState(seed), Trace(seconds, **SELDOM)
     model = kind(n_components, **settings)
     with traced(trace, test):
         for name in order.permutation(ARXIV_FILES):
@@ -212,6 +219,7 @@ PARTS = {
     "nips": measure_nips,
     "splits": measure_splits,
     "arxiv": measure_arxiv,
+    "stream": measure_stream,
     "rates": measure_rates,
     "bound": measure_bound,
 }
@@ -322,6 +330,8 @@ def write_bars(study):
 def write_ends(study, part):
     """Where runs on text end, best first: means over seeds."""
     table, rows = [], found(study.cache, part)
+    if part == "stream":  # with those that see all documents in the time of arxiv
+        rows += [(run, row) for run, row in found(study.cache, "arxiv") if sees_stream(row)]
     groups = grouped((tuple(what), row["trace"][-1]) for (*what, _), row in rows)
     for (method, n), ends in groups.items():
         scores = shown(interval([end["score"] for end in ends]))
@@ -333,6 +343,10 @@ def write_ends(study, part):
     head = ["method", "topics at the start (or at most)", "seeds", "score", "95 percent interval from", "to"]
     head += ["topics in use, by seed", "gamma", "alpha", "eta", "seconds", "documents seen"]
     study.write(part, head, table)
+
+
+def sees_stream(row):
+    return row["trace"][-1]["documents"] == STREAM
 
 
 def write_small(study):

@@ -248,7 +248,7 @@ def test_courses_of_runs_are_compared_with_their_best(claims):
     assert claims.VALUES["fall from the best score"](row) == pytest.approx(0.3)
     assert claims.score_at(row, "seconds", 0.6) == pytest.approx(-8.15)
     assert claims.score_at(row, "seconds", 0.9) is None
-    assert claims.VALUES["late rise"](row) == pytest.approx(-0.3)
+    assert claims.VALUES["gain in the second half of the time"](row) == pytest.approx(-0.3)
     assert claims.VALUES["seconds to 0.05 nats below its best"](row) == 0.2
     assert claims.VALUES["seconds to 0.02 nats below its best"](row) == 0.4
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -102,6 +102,10 @@ class TopicEdit:
         return log_means
 
 
+def _are_several(topics):
+    return isinstance(topics, Collection) and not isinstance(topics, str) and len(topics) > 1
+
+
 # Methods of estimators whose topics can be edited. A class has them by their names in its body, and defines
 # `_has_topics()`: whether the topics are learned from words, instead of the initial topics. Its
 # method has `edited(state, edit)` and `frozen(state, columns)`, which change no array in place.
@@ -140,13 +144,13 @@ def merge_topics(self: Model, groups: Iterable[TopicsLike]) -> Model:
     """
 
     def merge(edited):
-        each = groups if np.iterable(groups) else ()
-        names = handles_of(edited)
-        numbers = [topic_numbers(group, names, f"groups[{i}]") for i, group in enumerate(each)]
-        if not numbers or min(map(len, numbers)) < 2:
+        each = list(groups) if np.iterable(groups) else []
+        if not each or not all(map(_are_several, each)):
             raise ValueError(
                 f"groups={groups!r:.80} is invalid: must be lists of at least two topics, such as [[2, 7]]."
             )
+        names = handles_of(edited)
+        numbers = [topic_numbers(group, names, f"groups[{i}]") for i, group in enumerate(each)]
         every = [k for group in numbers for k in group]
         check_distinct_topics(every, "groups")
         frozen = _frozen_topics(edited)

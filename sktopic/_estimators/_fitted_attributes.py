@@ -12,10 +12,12 @@ class FittedAttribute:
     Parameters
     ----------
     field : its name in ``_state``, or a path such as "words.scale"
+    absent : why the field of a fitted model is None, for the message
     """
 
-    def __init__(self, field):
+    def __init__(self, field, absent):
         self._read = attrgetter(field)
+        self._absent = absent
 
     def __set_name__(self, owner, name):
         self._name = name
@@ -26,8 +28,9 @@ class FittedAttribute:
         state = model._state
         value = None if state is None else self._read(state)
         if value is None:
-            advice = "call fit first" if state is None else "training did not set it"
-            raise AttributeError(f"this {type(model).__name__} has no {self._name}: {advice}.")
+            advice = "call fit first" if state is None else self._absent
+            # No full stop, since Python may add ". Did you mean ...?".
+            raise AttributeError(f"this {type(model).__name__} has no {self._name}: {advice}")
         # A view: setting its shape does not change the array, whose size kernels trust.
         return value.view() if isinstance(value, np.ndarray) else value
 
@@ -35,6 +38,6 @@ class FittedAttribute:
         raise AttributeError(f"{self._name} of {type(model).__name__} is read-only: only training sets it.")
 
 
-def fitted(field) -> Any:
+def fitted(field, absent="training did not set it") -> Any:
     """``n_iter_ = fitted("n_iter")`` makes n_iter_ the field n_iter of the state."""
-    return FittedAttribute(field)
+    return FittedAttribute(field, absent)

@@ -187,7 +187,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     See Also
     --------
     CollapsedGibbsHDP : Samples from the exact posterior of a corpus.
-    HybridHDP : Predicts better, but does not estimate the number of topics.
+    HybridHDP : Predicts better. With split_merge=True, it also finds a number of topics.
 
     Notes
     -----

@@ -31,6 +31,7 @@ from sktopic.lda._online_em import MOST_OVER_T, documents_per_update, em_parts
 MOST_DISTANT = 20.0
 # Smallest standard deviation of a covariate, relative to its mean, that is not rounding.
 SMALLEST_SPREAD = 1e-12
+NO_COVARIATES = "it was trained without covariates. Call fit(X, covariates=D)"
 
 WordTopics: TypeAlias = tuple[slice, NDArray[np.int32], FloatingArray]
 
@@ -229,8 +230,8 @@ class DMRLDA(MinibatchLDAEstimator):
     doc_topic_prior = "auto"
 
     topic_word_counts_ = topic_word_counts
-    intercept_ = fitted("intercept")
-    covariate_effects_ = fitted("covariate_effects")
+    intercept_ = fitted("intercept", NO_COVARIATES)
+    covariate_effects_ = fitted("covariate_effects", NO_COVARIATES)
     covariate_names_in_ = fitted("covariate_names")
 
     def __init__(
@@ -295,7 +296,7 @@ class DMRLDA(MinibatchLDAEstimator):
         effects = model._state.effects
         if effects is None:
             raise AttributeError(
-                f"this {type(self).__name__} has no covariate_effects_stderr_: training did not set it."
+                f"this {type(self).__name__} has no covariate_effects_stderr_: {NO_COVARIATES}"
             )
         return effects.standard_errors(model._state.total_samples)[:, 1:]
 

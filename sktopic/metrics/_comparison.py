@@ -16,7 +16,6 @@ from sklearn.metrics.pairwise import cosine_similarity
 from sktopic._documents._feature_names import check_same_names
 from sktopic._estimators._plug_in import column_names, plug_in_topics
 from sktopic._runtime._compat import Interval, StrOptions, validate_params
-from sktopic._typing import FloatArray, IntArray
 from sktopic.metrics._coherence import top_columns
 
 
@@ -49,7 +48,7 @@ def match_topics(
     *,
     metric: Literal["cosine", "hellinger", "average_jaccard"] = "cosine",
     n_words: int = 10,
-) -> tuple[IntArray, FloatArray]:
+) -> TopicMatches:
     """Pair the topics of two models so that the sum of similarities is maximal.
 
     Parameters
