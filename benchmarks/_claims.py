@@ -1,8 +1,9 @@
 """The claims of papers, which are in claims/PAPER.toml, and the numbers that they are judged by.
 
 A claim compares two sets of runs, seed by seed. Runs are given by their columns: those of `[runs]`, of `runs`
-of the claim, of a cell of `each` and `all`, and of `one`; for the other set those of `less` (difference) or
-`over` (logarithm of the ratio) in place of `one`. "$name" stands for another column or a list of the file.
+of the claim, of a cell of `each` and `all`, and of `one`; for the other set those of `less` (difference),
+`over` (logarithm of the ratio) or `later` (likewise, of times) in place of `one`. "$name" stands for another
+column or a list of the file.
 
 text, paper      what the paper says, and where
 table, measured  the table of the study, and what is compared
@@ -15,6 +16,7 @@ each             column -> values: a case for each combination. A value may be s
 all              column -> values: a comparison for each combination; the claim is about all of them together
 value            the field of a run, or one of VALUES. Of a series it is the last one, or the last after
                  so many `documents` or `seconds`. `minus` is subtracted: a number or another field.
+within           with `later`: times until values are so far below the lower of the best values of both runs
 lowest, highest  column -> values: the set of runs that has the lowest or highest mean; with `by`, of the runs
                  whose columns are moved to these. It is chosen for each seed by the other seeds, so no seed
                  judges what it has chosen.
@@ -44,7 +46,6 @@ from moment_matching_paper import own_order
 PAPERS = ("online_em", "g_ope", "moment_matching", "hybrid_hdp", "split_merge_hdp")
 FOLDER = Path(__file__).parent / "claims"
 CHOICES = {"lowest": min, "highest": max}
-COMPARE = {"less": operator.sub, "over": lambda one, other: log(one / other)}
 BY_SEED = {"mean": np.mean, "range": np.ptp}
 
 
@@ -54,6 +55,27 @@ class Comparison(NamedTuple):
     name: str
     estimate: Estimate | None
     corpus: str | None
+
+
+class Course(NamedTuple):
+    """Values of a run at the times of its notes, and how near a level they have to come."""
+
+    seconds: list
+    values: list
+    within: float
+
+    def seconds_to(self, level):
+        """The time at which a value is first at a level or above."""
+        return next(time for time, value in zip(self.seconds, self.values) if value >= level)
+
+
+def later(one, other):
+    """Logarithm of the ratio of the times until two courses are near the lower of their best values."""
+    level = min(max(one.values), max(other.values)) - one.within
+    return log(one.seconds_to(level) / other.seconds_to(level))
+
+
+COMPARE = {"less": operator.sub, "over": lambda one, other: log(one / other), "later": later}
 
 
 def score_at(row, clock, place):
@@ -74,12 +96,6 @@ def fall_from_best(row):
     return max(scores) - scores[-1]
 
 
-def seconds_to_best(row, within):
-    """The time at which equation 26 is first that many nats or less below the best that the run attains."""
-    seconds, found = ([note[name] for note in row["trace"]] for name in ("seconds", "likelihood"))
-    return next(time for time, value in zip(seconds, found) if value >= max(found) - within)
-
-
 def fit_by_logarithm(row):
     """Share of the variance of the number of topics that a line in the logarithm of the tokens explains."""
     tokens, topics = row["trace"]
@@ -92,9 +108,7 @@ VALUES = {
     "fit by the logarithm": lambda row: fit_by_logarithm(row) if "trace" in row else None,
     "gain in the second half of the time": partial(late_rise, clock="seconds"),
     "gain in the second half of the stream": partial(late_rise, clock="documents"),
-    "score after 200,000 documents": partial(score_at, clock="documents", place=200_000),
     "fall from the best score": fall_from_best,
-    **{f"seconds to {x} nats below its best": partial(seconds_to_best, within=x) for x in (0.05, 0.02)},
     "rise of the bound in the last pass": lambda row: row["bound"][-1] - row["bound"][-2],
     "late moves": lambda row: sum(row["moves"][2:]) / max(sum(row["moves"]), 1) if "moves" in row else None,
     "20 topics": lambda row: float(row["trace"][-1]["topics"] == 20),
@@ -155,6 +169,8 @@ def number(row, of):
     if name == "trace":
         notes = [note for note in found if note["seconds"] <= of.get("seconds", inf)]
         found = [note[rest[0]] for note in notes if rest[0] in note]
+        if "within" in of:
+            return Course([note["seconds"] for note in notes], found, of["within"])
     elif rest:
         found = found[rest[0]]
     elif "documents" in of:

@@ -80,7 +80,7 @@ def rows_of(paper, claim):
         "seeds or splits": span([each.n for each in estimates]),
         **dict(zip(("95 percent intervals from", "to"), shown(in_unit(claim, x) for x in (low, high)))),
         "unit": claim.get("unit", "nats") if measured else "",
-        "file": f"{paper}.csv" if measured else "",
+        "file": f"{claim['runs']['study']}.csv" if measured else "",
         "table of the study": claim.get("table", ""),
     }
     return row, [row_of(paper, claim, each, limits, *found[name]) for name, each in measured]

@@ -87,7 +87,8 @@ METHODS = {
 SM = "oHDP-SM, paper"
 NIPS_RUNS = ((SM, 100), ("oHDP", 300), ("oHDP", 1000), (SM, 300), ("bHDP", 300))
 NIPS_RUNS += (("CGS", 300), ("oHDP-SM", 100), ("oHDP-CRF", 300), ("HybridHDP", 300), ("bHDP", 1000))
-NIPS_RUNS += (("oHDP-CRF, gensim", 300),)
+# And one with as many topics as are left with moves.
+NIPS_RUNS += (("oHDP-CRF, gensim", 300), ("oHDP", 10))
 ARXIV_RUNS = ((SM, 200), ("oHDP", 300), ("oHDP", 500), ("oHDP-SM", 200), ("oHDP-CRF", 300))
 ARXIV_RUNS += (("HybridHDP", 300), ("bHDP", 300), ("CGS", 300))
 SPLITS_RUNS = ((SM, 100), (SM, 300))

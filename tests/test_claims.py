@@ -15,7 +15,7 @@ NATS, LEVEL = 0.01, 0.025
 SWAPPED = {"confirmed": "refuted", "refuted": "confirmed"}
 SAYS = ("more", "less", "level", "no more", "no less")
 KEYS = {"text", "paper", "table", "measured", "says", "above", "below", "least", "opposite", "unit", "timed"}
-KEYS |= {"each", "all", "runs", "one", "less", "over", "what"}
+KEYS |= {"each", "all", "runs", "one", "less", "over", "later", "what"}
 
 if not FILES:
     pytest.skip("the tests run without the repository", allow_module_level=True)
@@ -249,8 +249,11 @@ def test_courses_of_runs_are_compared_with_their_best(claims):
     assert claims.score_at(row, "seconds", 0.6) == pytest.approx(-8.15)
     assert claims.score_at(row, "seconds", 0.9) is None
     assert claims.VALUES["gain in the second half of the time"](row) == pytest.approx(-0.3)
-    assert claims.VALUES["seconds to 0.05 nats below its best"](row) == 0.2
-    assert claims.VALUES["seconds to 0.02 nats below its best"](row) == 0.4
+    of = {"value": ["trace", "likelihood"], "within": 0.05}
+    notes = [(1.0, -8.5), (2.0, -8.24), (4.0, -8.2)]
+    slow = {"trace": [{"seconds": time, "likelihood": x} for time, x in notes]}
+    # Both are at -8.25 or above after 0.2 s and 2 s.
+    assert claims.later(claims.number(slow, of), claims.number(row, of)) == pytest.approx(np.log(10))
 
 
 def test_a_choice_can_be_made_by_other_columns(claims, some_runs):
@@ -301,7 +304,7 @@ def test_every_claim_can_be_judged_and_uses_all_that_it_gives(path, rule):
         assert own != (claim.get("says") in SAYS), claim
         assert ("opposite" in claim) == claim.get("says", "").startswith("no "), claim
         assert own or claim.get("unit", "nats") in rule.MARGINS, claim
-        assert ("over" in claim) == (claim.get("unit") == "times"), claim
+        assert ("over" in claim or "later" in claim) == (claim.get("unit") == "times"), claim
 
 
 def test_splits_overlap_as_they_do_in_the_study(claims, script):
