@@ -364,8 +364,7 @@ OPEN = (
     (("nips_uci", "arxiv_0"), (32,), ("G-OEM", "VarGibbs")),
     (("synthetic",), (64,), ("OLDA", "SGS")),
     (("nips_uci",), (64,), ("LDS",)),
-    (("arxiv_0",), (MOST, 512), ("V-OEM++",)),
-    (("arxiv_0",), (MOST,), ("VarGibbs",)),
+    (("arxiv_0",), (MOST,), ("V-OEM++", "VarGibbs")),
 )
 # Corpora with more than ten thousand documents, for which streams are scored.
 LARGE = ("reuters21578", "20news", "arxiv_0")
@@ -429,6 +428,7 @@ STUDIES = {
         (c, s, m, k, {}, False) for c, k, s, m in (*TRUE, *product(FEW, MORE_TOPICS, FEW_SEEDS, METHODS))
     ]
     + [usual_run("arxiv_0", s, m, MORE_TOPICS[-1]) for s, m in product(FEW_SEEDS, METHODS)]
+    + [usual_run("arxiv_0", s, "V-OEM++", MORE_TOPICS[-1]) for s in SEEDS]
     + [usual_run(c, s, m, k) for c, k, s, m in TRUE_LONG],
     "seeds": [
         usual_run(c, s, m, k)

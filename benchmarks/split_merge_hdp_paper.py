@@ -97,7 +97,8 @@ RUNS_ON_TEXT = {"nips": NIPS_RUNS, "splits": SPLITS_RUNS, "arxiv": ARXIV_RUNS, "
 MORE_SEEDS = {
     "splits": dict.fromkeys(SPLITS_RUNS, 5),
     "arxiv": dict.fromkeys((("oHDP", 300), ("oHDP", 500), (SM, 200)), 10),
-    "nips": dict.fromkeys((*NIPS_RUNS[1:4], ("oHDP-CRF", 300)), 5) | {(SM, 100): 10, ("bHDP", 300): 10},
+    "nips": dict.fromkeys((*NIPS_RUNS[1:4], ("oHDP-CRF", 300), ("bHDP", 1000)), 5)
+    | {(SM, 100): 10, ("bHDP", 300): 10},
 }
 BATCH_METHODS = ("bHDP", "CGS")
 PARAMETERS = ("topic_concentration", "doc_concentration", "topic_word_prior")
