@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -102,8 +102,11 @@ class TopicEdit:
         return log_means
 
 
-def _are_several(topics):
-    return isinstance(topics, Collection) and not isinstance(topics, str) and len(topics) > 1
+def _listed(groups):
+    """Return groups as lists. What is not a group becomes an empty one."""
+    if not np.iterable(groups):
+        return []
+    return [list(group) if np.iterable(group) and not isinstance(group, str) else [] for group in groups]
 
 
 # Methods of estimators whose topics can be edited. A class has them by their names in its body, and defines
@@ -139,18 +142,20 @@ def merge_topics(self: Model, groups: Iterable[TopicsLike]) -> Model:
     ValueError
         If an index or name is unknown or repeated, a group has fewer than two topics, a topic is frozen, the
         model has seen no words, or ``average=True``.
+    TypeError
+        If a topic is neither a number nor a name.
     RuntimeError
         If another thread is training this object.
     """
 
     def merge(edited):
-        each = list(groups) if np.iterable(groups) else []
-        if not each or not all(map(_are_several, each)):
+        members = _listed(groups)
+        if not members or min(map(len, members)) < 2:
             raise ValueError(
                 f"groups={groups!r:.80} is invalid: must be lists of at least two topics, such as [[2, 7]]."
             )
         names = handles_of(edited)
-        numbers = [topic_numbers(group, names, f"groups[{i}]") for i, group in enumerate(each)]
+        numbers = [topic_numbers(group, names, f"groups[{i}]") for i, group in enumerate(members)]
         every = [k for group in numbers for k in group]
         check_distinct_topics(every, "groups")
         frozen = _frozen_topics(edited)

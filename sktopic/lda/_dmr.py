@@ -31,7 +31,7 @@ from sktopic.lda._online_em import MOST_OVER_T, documents_per_update, em_parts
 MOST_DISTANT = 20.0
 # Smallest standard deviation of a covariate, relative to its mean, that is not rounding.
 SMALLEST_SPREAD = 1e-12
-NO_COVARIATES = "it was trained without covariates. Call fit(X, covariates=D)"
+NO_COVARIATES = "it was trained without covariates. Pass covariates to fit"
 
 WordTopics: TypeAlias = tuple[slice, NDArray[np.int32], FloatingArray]
 
@@ -232,7 +232,7 @@ class DMRLDA(MinibatchLDAEstimator):
     topic_word_counts_ = topic_word_counts
     intercept_ = fitted("intercept", NO_COVARIATES)
     covariate_effects_ = fitted("covariate_effects", NO_COVARIATES)
-    covariate_names_in_ = fitted("covariate_names")
+    covariate_names_in_ = fitted("covariate_names", "there were no covariates with names")
 
     def __init__(
         self,

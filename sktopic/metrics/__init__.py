@@ -1,7 +1,7 @@
 """Measures of topic models: functions of (components, prior, documents), or of a fitted model."""
 
 from sktopic.metrics._coherence import coherence, topic_diversity
-from sktopic.metrics._comparison import match_topics, stability
+from sktopic.metrics._comparison import TopicMatches, match_topics, stability
 from sktopic.metrics._held_out import (
     document_completion,
     left_to_right,
@@ -23,6 +23,7 @@ __all__ = [
     "IntrusionScore",
     "IntrusionTask",
     "PosteriorPredictiveCheck",
+    "TopicMatches",
     "arun_2010",
     "cao_juan_2009",
     "coherence",
