@@ -50,7 +50,7 @@ SEEDS = {
     "nips": range(3),
     "splits": range(3),
     "arxiv": range(3),
-    "stream": range(10),
+    "stream": range(5),
 }
 # As many as the paper's runs on NIPS saw.
 NIPS_DOCUMENTS = 1_500_000
