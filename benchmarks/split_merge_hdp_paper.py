@@ -96,7 +96,7 @@ RUNS_ON_TEXT = {"nips": NIPS_RUNS, "splits": SPLITS_RUNS, "arxiv": ARXIV_RUNS, "
 # Numbers of seeds, where the interval of a claim from three crosses a margin.
 MORE_SEEDS = {
     "splits": dict.fromkeys(SPLITS_RUNS, 5),
-    "stream": {(SM, 200): 5},
+    "stream": {(SM, 200): 6},
     "arxiv": dict.fromkeys((("oHDP", 300), ("oHDP", 500), (SM, 200)), 10),
     "nips": dict.fromkeys((*NIPS_RUNS[1:4], ("oHDP-CRF", 300)), 5)
     | dict.fromkeys(((SM, 100), ("bHDP", 300), ("oHDP", 10)), 10),
