@@ -444,8 +444,7 @@ def best_rows(study, found):
             rows = seeds_of(study, corpus, n_components, name) if name in ENGINES else []
             about = ("",) * 4
             if rows:
-                rises = "no" if rows[0]["levelled"] else "yes"
-                rises = rises if len(points) > 1 else ""
+                rises = ("no" if rows[0]["levelled"] else "yes") if len(points) > 1 else ""
                 about = rows[0]["release"], len(rows), BUDGETS[n_components], rises
             own = of.get(OURS, ())
             by_then = max((its for _, t, its in own if t <= seconds), default=np.nan)

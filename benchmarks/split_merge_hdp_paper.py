@@ -96,10 +96,10 @@ RUNS_ON_TEXT = {"nips": NIPS_RUNS, "splits": SPLITS_RUNS, "arxiv": ARXIV_RUNS, "
 # Numbers of seeds, where the interval of a claim from three crosses a margin.
 MORE_SEEDS = {
     "splits": dict.fromkeys(SPLITS_RUNS, 5),
-    "stream": {(SM, 200): 6},
+    "stream": {(SM, 200): 10},
     "arxiv": dict.fromkeys((("oHDP", 300), ("oHDP", 500), (SM, 200)), 10),
-    "nips": dict.fromkeys((*NIPS_RUNS[1:4], ("oHDP-CRF", 300)), 5)
-    | dict.fromkeys(((SM, 100), ("bHDP", 300), ("oHDP", 10)), 10),
+    "nips": dict.fromkeys((("oHDP", 300), ("oHDP-CRF", 300), ("bHDP", 1000)), 5)
+    | dict.fromkeys((*NIPS_RUNS[2:5], (SM, 100), ("oHDP", 10)), 10),
 }
 BATCH_METHODS = ("bHDP", "CGS")
 PARAMETERS = ("topic_concentration", "doc_concentration", "topic_word_prior")
