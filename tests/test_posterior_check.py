@@ -215,15 +215,13 @@ def test_every_estimator_can_be_checked(estimator):
     assert np.isfinite(check.replicated_word_information).all()
 
 
-def test_a_topic_without_tokens_and_impossible_words():
+def test_a_topic_without_tokens_and_invalid_input():
     topics = np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]])
     check = posterior_predictive_check(topics, [[3, 0, 0], [5, 0, 0]], doc_topic_prior=1.0)
     assert check.tokens.tolist() == [8, 0]
     assert_array_equal(check.mutual_information, 0)
     assert_array_equal(check.p_values, 1)
     assert np.isnan(check.deviances).all()
-    none = posterior_predictive_check([[1.0, 0.0]], [[1, 2], [3, 0]], doc_topic_prior=1.0)
-    assert none.tokens.tolist() == [6] and none.p_values[0] == 1 / 101
     for message, X, groups in [
         ("X has no document with words", [[0, 0, 0]], None),
         (r"groups has shape \(1,\); X has 2 documents", [[3, 0, 0], [5, 0, 0]], ["a"]),
@@ -236,6 +234,8 @@ def test_a_topic_without_tokens_and_impossible_words():
     ]:
         given = {"doc_topic_prior": 1.0, "groups": groups}
         assert_raises(ValueError, message, posterior_predictive_check, topics, X, **given)
+    message, given = "X has word 1, which has probability 0 in every topic", {"doc_topic_prior": 1.0}
+    assert_raises(ValueError, message, posterior_predictive_check, [[1.0, 0.0]], [[1, 2], [3, 0]], **given)
 
 
 def made(**changed):

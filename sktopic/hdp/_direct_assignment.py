@@ -353,9 +353,8 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     def n_components_range_(self) -> IntArray:
         state = self._state
         if state is None or not state.is_memoized:
-            raise AttributeError(
-                "n_components_range_ is only defined after memoized training: call fit first."
-            )
+            advice = "call fit first" if state is None else "only learning_method='memoized' computes it"
+            raise AttributeError(f"this {type(self).__name__} has no n_components_range_: {advice}")
         return range_of_numbers(state)
 
     def _passes(self, n_documents):

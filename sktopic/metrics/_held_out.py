@@ -324,6 +324,8 @@ def left_to_right(
     - Particles are independent given the order of tokens. Standard errors come from the differences between
       them (delta method). They are too small in documents of a thousand words or more, and far too small for
       'unbiased'. The error of a mean takes documents as independent.
+    - Counts above 64 are 64 equal parts, as in all Gibbs sampling of this library. Estimates are too
+      low for documents with such counts, also with 'unbiased'.
     - Memory is 8 bytes per particle and token of the longest document, in each thread.
 
     References

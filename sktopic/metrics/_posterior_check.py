@@ -199,7 +199,8 @@ def posterior_predictive_check(
     Raises
     ------
     ValueError
-        If groups do not match X or have missing values, or if no document has words.
+        If groups do not match X or have missing values, if no document has words, or if X has a word that
+        has probability 0 in every topic.
 
     See Also
     --------
@@ -239,6 +240,11 @@ def posterior_predictive_check(
         if groups is not None:
             tokens = tokens._replace(group=_numbered(groups, tokens.n_documents)[tokens.group])
         components = topics.components()
+        impossible = np.flatnonzero(components.max(axis=0) == 0.0)
+        if len(found := np.intersect1d(impossible, tokens.word)):
+            raise ValueError(
+                f"X has word {found[0]}, which has probability 0 in every topic; must be > 0 in one."
+            )
         top = largest(components, n_words)
         pieces = [
             (tokens.of_topic(k), components[k], top[k], n_replications, combine_keys(WORDS_KEY, key, k))
