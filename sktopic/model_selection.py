@@ -20,6 +20,7 @@ from sklearn.pipeline import Pipeline
 
 import sktopic
 from sktopic._documents._matrices import check_sparse_structure
+from sktopic._estimators._constraints import N_JOBS
 from sktopic._estimators._plug_in import after_pipeline, column_names, last_step, plug_in_topics
 from sktopic._runtime._axes import panels
 from sktopic._runtime._compat import Interval, safe_indexing, validate_params
@@ -239,7 +240,7 @@ class TopicNumberCurve:
         "param_name": [str, None],
         "n_words": [Interval(Integral, 2, None, closed="left")],
         "results_file": [str, PathLike, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
         "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
         "verbose": ["verbose"],
     }

@@ -422,7 +422,7 @@ WRONG_TOPICS = [
 
 def test_metrics_refuse_wrong_topics_priors_and_documents():
     fitted, topics = make_model().fit(X), np.ones((3, 12))
-    wrong_priors = (0.0, -1.0, NAN, [0.1, 0.1], [0.1, 0.0, 0.1], "auto", ["a", "b", "c"], None)
+    wrong_priors = (0.0, -1.0, NAN, [0.1, 0.1], [0.1, 0.0, 0.1], True, "auto", ["a", "b", "c"], None)
     for metric in METRICS:
         for components, message in WRONG_TOPICS:
             assert_raises((ValueError, TypeError), message, metric, components, X, doc_topic_prior=0.1)

@@ -26,6 +26,9 @@ ANY_NUMBER = Interval(Integral, 0, None, closed="left")
 SOME_SWEEPS = Interval(Integral, 1, MOST_SWEEPS, closed="both")
 ANY_SWEEPS = Interval(Integral, 0, MOST_SWEEPS, closed="both")
 
+# Numbers of threads or processes.
+N_JOBS = [AT_LEAST_ONE, Interval(Integral, None, -1, closed="right"), None]
+
 # Dirichlet parameters of words in topics.
 MATRIX = ["array-like", "sparse matrix"]
 
@@ -56,7 +59,7 @@ SHARED = {
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     "n_iter_no_change": [AT_LEAST_ONE],
     "tol": [NON_NEGATIVE],
-    "n_jobs": [AT_LEAST_ONE, Interval(Integral, None, -1, closed="right"), None],
+    "n_jobs": N_JOBS,
     "random_state": ["random_state"],
     "verbose": ["verbose"],
 }

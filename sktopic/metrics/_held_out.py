@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from sktopic._documents._matrices import DocumentReader
-from sktopic._estimators._constraints import ANY_SWEEPS, SOME_SWEEPS
+from sktopic._estimators._constraints import ANY_SWEEPS, N_JOBS, SOME_SWEEPS
 from sktopic._estimators._plug_in import after_pipeline, check_documents, column_names, plug_in_model
 from sktopic._inference._completion import (
     HIDDEN_FRACTION,
@@ -45,7 +45,7 @@ COMPLETION_CONSTRAINTS = {
     "n_repeats": [Interval(Integral, 1, None, closed="left")],
     "burn_in": [ANY_SWEEPS],
     "sweeps": [SOME_SWEEPS],
-    "n_jobs": [Integral, None],
+    "n_jobs": N_JOBS,
 }
 
 
@@ -241,7 +241,7 @@ def _completions(model_or_components, X, doc_topic_prior, hidden_fraction, n_rep
         "random_state": ["random_state"],
         "per_document": ["boolean"],
         "return_standard_error": ["boolean"],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
     }
 )
 def left_to_right(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
 from sktopic._documents._matrices import DocumentReader
-from sktopic._estimators._constraints import ANY_SWEEPS, AT_LEAST_ONE, SOME_SWEEPS
+from sktopic._estimators._constraints import ANY_SWEEPS, AT_LEAST_ONE, N_JOBS, SOME_SWEEPS
 from sktopic._estimators._plug_in import (
     after_pipeline,
     check_documents,
@@ -144,7 +143,7 @@ class PosteriorPredictiveCheck:
         "n_words": [AT_LEAST_ONE],
         "burn_in": [ANY_SWEEPS],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
     }
 )
 def posterior_predictive_check(
@@ -240,11 +239,6 @@ def posterior_predictive_check(
         if groups is not None:
             tokens = tokens._replace(group=_numbered(groups, tokens.n_documents)[tokens.group])
         components = topics.components()
-        impossible = np.flatnonzero(components.max(axis=0) == 0.0)
-        if len(found := np.intersect1d(impossible, tokens.word)):
-            raise ValueError(
-                f"X has word {found[0]}, which has probability 0 in every topic; must be > 0 in one."
-            )
         top = largest(components, n_words)
         pieces = [
             (tokens.of_topic(k), components[k], top[k], n_replications, combine_keys(WORDS_KEY, key, k))
@@ -290,9 +284,14 @@ def _draw_tokens(documents, topics, prior, burn_in, key, workers):
 
     The stream of a document is named by its row: equal documents have independent draws.
     """
-    found, n_documents = [], 0
+    found, n_documents, possible = [], 0, topics.components().max(axis=0) > 0.0
     for X, _ in documents.groups():
         batch = DocumentReader(X).batch(np.arange(X.shape[0]))
+        if not possible[batch.words].all():
+            word = batch.words[~possible[batch.words]].min()
+            raise ValueError(
+                f"X has word {word}, which has probability 0 in every topic; must be > 0 in one."
+            )
         gathered = topics.gather(batch.words, prior, workers)
         keys, z = position_keys(key, n_documents, batch.n_documents), batch.unassigned()
         draw_topics(batch, gathered, prior, Chains(keys, z), burn_in + 1, workers)
