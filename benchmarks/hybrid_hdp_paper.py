@@ -359,9 +359,7 @@ def draw_time(study):
             values = [[score_at(trace, seconds) for trace in drawn] for seconds in x]
             line(axes[title], x, values, method, {**looks[method], "marker": ""}, extremes)
             table.append([corpus, method, n, *time_cells(seeds)])
-        high = axes[title].get_ylim()[1]
         axes[title].set(xlabel="seconds of training", ylabel="nats per hidden word", xscale="log")
-        axes[title].set_ylim(high - 1.2, high)
     finish(figure, study.path("_time.svg"))
     study.write("time", TIME_HEAD, table)
     study.write("long", TIME_HEAD, [[*run, *time_cells(seeds)] for run, seeds in of_long.items()])
