@@ -128,13 +128,13 @@ def tomotopy_topics(model, n_features, topics=None, **more):
     return components
 
 
-def tomotopy_trace(train, test, seconds, seed=SEED, start=2, **rhythm):
+def tomotopy_trace(train, test, seconds, seed, start, **rhythm):
     """Its HDP with its defaults, PEER_SWEEPS at most."""
     import tomotopy
 
     model = tomotopy.HDPModel(initial_k=start, seed=seed)
     add_documents(model, train)
-    trace = Trace(seconds or np.inf, **rhythm)
+    trace = Trace(seconds, **rhythm)
     try:
         for _ in range(PEER_SWEEPS // 10):
             model.train(10, workers=1)
@@ -179,9 +179,9 @@ def gensim_model(parts, n_documents, **settings):
     return model
 
 
-def gensim_trace(train, test, seconds, seed=SEED, start=150, settings=None, **rhythm):
+def gensim_trace(train, test, seconds, seed, start, settings=None, **rhythm):
     """Its HdpModel with its defaults but for some settings, PEER_CHUNKS at most."""
-    settings, trace = settings or {}, Trace(seconds or np.inf, **rhythm)
+    settings, trace = settings or {}, Trace(seconds, **rhythm)
     size = settings.get("chunksize", 256)
     parts = [train[first : first + size] for first in range(0, train.shape[0], size)]
     chunks = [gensim_chunk(part) for part in parts]

@@ -20,6 +20,7 @@ words a topic in the training documents (for arXiv, of the first file).
 
 import time
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,15 +36,26 @@ P = tuple(float(p) for p in np.round(np.arange(0.1, 0.91, 0.05), 2))
 SETTINGS = tuple(product((5000, 500), (0.9, 0.7)))  # mini-batch, kappa
 SHOWN = (5000, 0.9), (500, 0.7)
 CONCAVE, RATE_P, RATE_ITERATIONS, RATE_DOCUMENTS = 2.0, (0.1, 0.5, 0.9), (100, 1000, 10_000), 20
-# Passes, test documents and seeds. There are more seeds where claims are judged, since intervals from five
-# cross their margins.
-CORPORA = {"nips_uci": (5, 150, 5), "enron_inbox": (1, 500, 5), "arxiv": (1, 500, 3)}
+
+
+class Corpus(NamedTuple):
+    n_passes: int
+    n_test: int
+    n_seeds: int
+
+
+CORPORA = {
+    "nips_uci": Corpus(n_passes=5, n_test=150, n_seeds=5),
+    "enron_inbox": Corpus(n_passes=1, n_test=500, n_seeds=5),
+    "arxiv": Corpus(n_passes=1, n_test=500, n_seeds=3),
+}
+# More seeds where claims are judged, since intervals from few cross their margins.
 MANY_SEEDS = range(10)
 JUDGED = ("nips_uci", (500, 0.9)), ("enron_inbox", (500, 0.9)), ("arxiv", (5000, 0.9))
 CELLS = [
     (seed, cell)
     for seed, cell in product(MANY_SEEDS, product(CORPORA, SETTINGS))
-    if seed < CORPORA[cell[0]][2] or cell in JUDGED
+    if seed < CORPORA[cell[0]].n_seeds or cell in JUDGED
 ]
 N_STREAMS = 5
 OTHERS = ("Online-VB", "Online-CVB0", "Online-CGS", "G-OEM")
@@ -79,7 +91,7 @@ def training_parts(corpus):
     """The training counts, in files that follow each other, and the test counts."""
     files = [f"arxiv_{i}" for i in range(N_STREAMS)] if corpus == "arxiv" else [corpus]
     trains, tests = zip(*(load(file)[:2] for file in files))
-    return list(trains), sp.vstack(tests, format="csr")[: CORPORA[corpus][1]]
+    return list(trains), sp.vstack(tests, format="csr")[: CORPORA[corpus].n_test]
 
 
 def marks_of(n_documents, curve):
@@ -93,7 +105,7 @@ def measure(corpus, seed, method, batch, kappa, curve):
     if curve == "rate":
         return measure_rate(corpus, seed, method, batch, kappa)
     trains, test = training_parts(corpus)
-    n_passes = CORPORA[corpus][0]
+    n_passes = CORPORA[corpus].n_passes
     train = sp.vstack(trains * n_passes, format="csr") if len(trains) * n_passes > 1 else trains[0]
     total_samples = train.shape[0] // n_passes
     batch = min(batch, total_samples)

@@ -304,7 +304,7 @@ def topics_of(corpus, settings):
 
 
 def seeds_of(corpus, method, settings, order):
-    """Many where claims are judged, but few where runs take minutes."""
+    """Many where claims are judged, but fewer where runs take minutes; few elsewhere."""
     if (corpus, method) == (LARGE_CORPUS, "batch HDP"):
         return SOME if settings == "fixed" else FEW
     if (corpus, method) == ("nips_uci", "TDM") and order != "corpus":

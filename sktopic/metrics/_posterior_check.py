@@ -234,11 +234,13 @@ def posterior_predictive_check(
     model_or_components, X = after_pipeline(model_or_components, X)
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
     documents, key = check_documents(X, topics, names), seed_of(random_state)
+    components = topics.components()
+    possible = components.max(axis=0) > 0.0
     with Workers(n_jobs) as workers:
-        tokens = _draw_tokens(documents, topics, prior, burn_in, combine_keys(TOPICS_KEY, key), workers)
+        tokens_key = combine_keys(TOPICS_KEY, key)
+        tokens = _draw_tokens(documents, topics, prior, possible, burn_in, tokens_key, workers)
         if groups is not None:
             tokens = tokens._replace(group=_numbered(groups, tokens.n_documents)[tokens.group])
-        components = topics.components()
         top = largest(components, n_words)
         pieces = [
             (tokens.of_topic(k), components[k], top[k], n_replications, combine_keys(WORDS_KEY, key, k))
@@ -279,12 +281,14 @@ class Tokens(NamedTuple):
         return self.word[own], self.group[own], self.weight[own]
 
 
-def _draw_tokens(documents, topics, prior, burn_in, key, workers):
+def _draw_tokens(documents, topics, prior, possible, burn_in, key, workers):
     """Draw the topic of each token from its posterior, and return the Tokens.
+
+    Words that are not possible raise ValueError.
 
     The stream of a document is named by its row: equal documents have independent draws.
     """
-    found, n_documents, possible = [], 0, topics.components().max(axis=0) > 0.0
+    found, n_documents = [], 0
     for X, _ in documents.groups():
         batch = DocumentReader(X).batch(np.arange(X.shape[0]))
         if not possible[batch.words].all():
