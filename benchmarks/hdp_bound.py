@@ -2,8 +2,8 @@
 
     python benchmarks/hdp_bound.py [--parts fixed moving bars ranks brief]
 
-fixed   bound and held-out score without moves, with 5 to 300 topics, two seeds
-moving  the same with moves, given 5, 20, 100 and 300 topics, which does not matter, two seeds
+fixed   bound and held-out score without moves, with 5 to 300 topics, three seeds
+moving  the same with moves, given 5, 20, 100 and 300 topics, which does not matter, three seeds
 bars    2000 documents of 20 bars, from eight numbers of topics, five corpora and seeds, online and memoized
 ranks   2000 documents of 50 bars whose shares fall as 1 / rank, from 20 and 100 topics, ten seeds each
 brief   10 000 documents of 20 words of 20 bars, the same
@@ -27,7 +27,7 @@ from sktopic.hdp import DirectAssignmentHDP
 CORPUS = "kos"
 # Part -> numbers of topics at the start, and passes.
 TEXTS = {"fixed": ((5, 10, 20, 50, 100, 200, 300), 25), "moving": ((5, 20, 100, 300), 60)}
-SEEDS = range(2)
+SEEDS = range(3)
 BARS_PASSES = 20
 BARS_STARTS = (2, 5, 10, 20, 40, 50, 80, 100)
 BARS_SEEDS, OTHER_BARS_SEEDS = range(5), range(10)

@@ -200,7 +200,7 @@ def _prior(value, n_components):
             "doc_topic_prior=None is allowed only with a fitted model that has doc_topic_prior_. "
             "Pass a positive number or an array of shape (n_components,)."
         )
-    if isinstance(value, (str, bool, np.bool_)):
+    if isinstance(value, str):
         raise ValueError(f"doc_topic_prior={value!r} is invalid: must be a positive number or an array.")
     return np.array(check_prior(value, n_components))
 

@@ -9,7 +9,7 @@ from scipy.special import digamma, polygamma
 from sktopic._documents._matrices import LARGEST_COUNT, SMALLEST_COUNT
 from sktopic._documents._sample_weight import weighted_sum
 from sktopic._kernels.topics._dirichlet import fit_dirichlet, fit_symmetric_dirichlet
-from sktopic._runtime._arrays import real_numbers
+from sktopic._runtime._arrays import real_numbers, row_blocks
 
 # Fixed-point iterations after one update: the next update goes on from there.
 MAX_ITER = 30
@@ -50,7 +50,7 @@ def check_prior(value, n_components, name="doc_topic_prior"):
     if value is None or isinstance(value, str):
         value = default_prior(n_components)
     try:
-        prior = real_numbers(value)
+        prior = prior_numbers(value)
     except (TypeError, ValueError):
         raise ValueError(
             f"{name}={value!r}: a number or an array of shape ({n_components},) is allowed."
@@ -59,11 +59,26 @@ def check_prior(value, n_components, name="doc_topic_prior"):
         raise ValueError(
             f"{name} has shape {prior.shape}; a number or an array of shape ({n_components},) is allowed."
         )
-    if not np.all((prior >= SMALLEST) & (prior <= LARGEST)):
-        raise ValueError(
-            f"{name}={value!r}: every entry must be positive finite, between {SMALLEST:g} and {LARGEST:g}."
-        )
+    check_parameters(np.atleast_1d(prior), name)
     return np.broadcast_to(prior, n_components)  # a file may pretend that there are billions of topics
+
+
+def prior_numbers(value):
+    """Return the `real_numbers` of a prior; True and False are none."""
+    if np.asarray(value).dtype.kind == "b":
+        raise TypeError
+    return real_numbers(value)
+
+
+def check_parameters(values, name):
+    """Raise ValueError unless all entries of an array are parameters of a Dirichlet distribution."""
+    for rows in row_blocks(values):
+        allowed = (values[rows] >= SMALLEST) & (values[rows] <= LARGEST)
+        if not np.all(allowed):
+            raise ValueError(
+                f"{name} has the value {values[rows][~allowed][0]:g}: values must be positive finite, "
+                f"between {SMALLEST:g} and {LARGEST:g}."
+            )
 
 
 @dataclass

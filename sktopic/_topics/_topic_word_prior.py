@@ -9,9 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from sktopic._documents._matrices import check_sparse_structure
-from sktopic._runtime._arrays import real_numbers, row_blocks
 from sktopic._state._fields import State, array, number, part
-from sktopic._topics._prior import LARGEST, SMALLEST, check_prior
+from sktopic._topics._prior import LARGEST, SMALLEST, check_parameters, check_prior, prior_numbers
 
 TOPIC = np.dtype(np.int32)
 
@@ -62,8 +61,7 @@ class PriorEntries(State):
             raise ValueError("its entries do not fit together")
         if n_entries and not 0 <= self.topics.min() <= self.topics.max() < self.sums.shape[1]:
             raise ValueError(f"it has topics from {self.topics.min()} to {self.topics.max()}")
-        if not _are_parameters(self.values):
-            raise ValueError("its entries are no Dirichlet parameters")
+        check_parameters(self.values, "it")
 
     def times(self, factor):
         """The same, each entry times the factor of its topic."""
@@ -223,24 +221,13 @@ def _as_matrix(value, n_components, n_features):
             matrix.eliminate_zeros()
             parameters = matrix.data
         else:
-            parameters = matrix = real_numbers(value)
+            parameters = matrix = prior_numbers(value)
     except (TypeError, ValueError):
         raise ValueError(
             "topic_word_prior has entries that are no real numbers; positive ones are allowed."
         ) from None
-    if not _are_parameters(parameters):
-        wrong = parameters[~((parameters >= SMALLEST) & (parameters <= LARGEST))]
-        raise ValueError(
-            f"topic_word_prior has the entry {wrong[0]:g}: every entry must be positive finite, between "
-            f"{SMALLEST:g} and {LARGEST:g}."
-        )
+    check_parameters(parameters, "topic_word_prior")
     return matrix
-
-
-def _are_parameters(values):
-    return all(
-        np.all((x >= SMALLEST) & (x <= LARGEST)) for x in (values[rows] for rows in row_blocks(values))
-    )
 
 
 # The prior of a fitted model, while topics are edited and words are added
