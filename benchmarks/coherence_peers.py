@@ -22,12 +22,12 @@ from sktopic import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
 from sktopic.metrics import coherence, document_completion, topic_diversity
 
 CORPORA = "kos", "nips1740", "reuters21578", "20news", "enron_inbox"
-ALL_COMPONENTS = 20, 50, 100, 500
-N_SEEDS = 5
+ALL_COMPONENTS = 20, 50, 100
+SEEDS = range(5)
 N_WORDS = 10
 SWEEPS = 500
 FIXED = {"doc_topic_prior": None}
-PEER = f"tomotopy, {SWEEPS} sweeps"
+PEER, SMALL_PRIOR = f"tomotopy, {SWEEPS} sweeps", "OnlineEMLDA, a fixed prior, topic_word_prior=0.01"
 
 
 class FromGibbs(OnlineEMLDA):
@@ -49,7 +49,7 @@ MODELS = {
     "OnlineEMLDA": OnlineEMLDA,
     "OnlineEMLDA, 6 + 3 sweeps": partial(OnlineEMLDA, doc_burn_in=6, doc_sweeps=3),
     "OnlineEMLDA, a fixed prior": partial(OnlineEMLDA, **FIXED),
-    "OnlineEMLDA, a fixed prior, topic_word_prior=0.01": partial(OnlineEMLDA, **FIXED, topic_word_prior=0.01),
+    SMALL_PRIOR: partial(OnlineEMLDA, **FIXED, topic_word_prior=0.01),
     "CollapsedGibbsLDA": CollapsedGibbsLDA,
     "CollapsedGibbsLDA, then 10 passes of EM": batch_em(10),
     "CollapsedGibbsLDA, then 30 passes of EM": batch_em(30),
@@ -61,8 +61,16 @@ MODELS = {
 CHAIN = list(MODELS)[-2:]
 LEARNED = "OnlineEMLDA", "OnlineEMLDA, a fixed prior"
 PAIRS = {"shares": LEARNED, "chain": CHAIN}
-TOPICS = {model: (50, 100) for model in MODELS} | dict.fromkeys(LEARNED, (20, 50, 100))
-TOPICS |= dict.fromkeys(CHAIN, (20, 100, 500))
+# Models, corpora, numbers of topics, and seeds.
+TRIALS = (
+    (LEARNED, CORPORA, ALL_COMPONENTS, 5),
+    (("OnlineEMLDA, 6 + 3 sweeps", PEER), ("kos",), (50,), 5),
+    ((PEER,), CORPORA, (50,), 3),
+    ((PEER,), ("kos",), (100,), 3),
+    ((SMALL_PRIOR, "CollapsedGibbsLDA", "OnlineVariationalLDA"), CORPORA, (50, 100), 3),
+    ([model for model in MODELS if "then" in model], ("kos",), (50,), 3),
+    (CHAIN, ("kos", "reuters21578", "20news"), (20, 100), 3),
+)
 MEASURES = {"npmi": "NPMI", "diversity": "diversity", "score": "score"}
 HEAD = ["corpus", "topics", "model", "seeds", *MEASURES.values(), "seconds"]
 
@@ -90,9 +98,15 @@ def measured(*run):
     }
 
 
+def runs_of():
+    """What there is to measure, seed by seed."""
+    cells = ((seed, cell) for *cells, n in TRIALS for seed, cell in product(range(n), product(*cells)))
+    return [(corpus, n, model, seed) for seed, (model, corpus, n) in sorted(cells, key=lambda each: each[0])]
+
+
 def rows_of(study, corpus, n_components, model):
     """What was measured of a model, one row a seed."""
-    return study.cache.found((corpus, n_components, model, seed) for seed in range(N_SEEDS))
+    return study.cache.found((corpus, n_components, model, seed) for seed in SEEDS)
 
 
 def with_interval(values, sign=""):
@@ -133,7 +147,7 @@ def write_differences(study):
         timed = name != "shares"
         table = []
         for corpus, n_components in product(CORPORA, ALL_COMPONENTS):
-            runs = [[(corpus, n_components, each, seed) for each in models] for seed in range(N_SEEDS)]
+            runs = [[(corpus, n_components, each, seed) for each in models] for seed in SEEDS]
             pairs = [pair for pair in map(study.cache.found, runs) if len(pair) == 2]
             if pairs:
                 gains = [with_interval([a[each] - b[each] for a, b in pairs], "+") for each in MEASURES]
@@ -146,8 +160,7 @@ def write_differences(study):
 
 def main():
     study = Study("coherence_peers", new_parser(__doc__, runs=True).parse_args())
-    cells = product(range(N_SEEDS), CORPORA, ALL_COMPONENTS, MODELS)
-    study.measure(measured, [(c, n, model, seed) for seed, c, n, model in cells if n in TOPICS[model]])
+    study.measure(measured, runs_of())
     write_tables(study)
 
 

@@ -6,7 +6,8 @@ chain     the truth: CollapsedGibbsHDP from 20 and 300 topics, on KOS also witho
 fixed     HybridHDP with at most 5 to 1000 topics, three seeds
 learned   the same with its defaults, by which it learns its concentrations
 moves     HybridHDP(split_merge=True), three seeds
-memoized  DirectAssignmentHDP(learning_method="memoized") from 1, 20, 100 and 300 topics
+memoized  DirectAssignmentHDP(learning_method="memoized") from 1 topic, three seeds; on KOS also from 20, 100
+          and 300, on Reuters from 300
 bnpy      the same with the parameters of a run of bnpy on KOS, which was measured on another machine (BNPY)
 
 "chain" and "fixed" have the same concentrations on a corpus (CONCENTRATIONS: near those that a chain draws)
@@ -38,7 +39,7 @@ CHAINS = {"CollapsedGibbsHDP": {}, "CollapsedGibbsHDP, no moves": {"split_merge"
 # By whether the corpus is tried in full.
 TRUNCATIONS = {True: (5, 10, 20, 50, 100, 200, 300, 500, 1000), False: (20, 100, 300, 1000)}
 # HybridHDP with moves starts from its own number.
-FREE_STARTS = {"moves": (1,), "memoized": (1, 20, 100, 300)}
+MEMOIZED_STARTS = {"kos": (1, 20, 100, 300), "reuters21578": (1, 300)}
 METHODS = {"fixed": "HybridHDP", "learned": "HybridHDP, concentrations learned"}
 FREE = {"moves": "HybridHDP, moves", "memoized": "DirectAssignmentHDP, memoized"}
 PASSES = 20
@@ -123,7 +124,9 @@ def runs_of(part):
             methods = list(CHAINS) if corpus == "kos" else list(CHAINS)[:1]
             yield from ((part, corpus, method, n, SEED) for method, n in product(methods, CHAIN_STARTS))
         else:
-            numbers = FREE_STARTS.get(part, TRUNCATIONS[corpus in IN_FULL])
+            numbers = TRUNCATIONS[corpus in IN_FULL]
+            if part in FREE:
+                numbers = MEMOIZED_STARTS.get(corpus, (1,)) if part == "memoized" else (1,)
             yield from ((part, corpus, n, s) for n, s in product(numbers, SEEDS))
 
 

@@ -409,32 +409,26 @@ def test_without_smoothing_words_may_be_unseen_and_topics_empty(estimator):
 # Metrics
 
 WRONG_TOPICS = [
-    (np.where(np.eye(3, 12), -0.1, 0.1), "Negative values in data passed to components"),
-    (np.full((3, 12), np.nan), "components contains NaN"),
-    (np.ones((3, 12)) * [[1], [0], [1]], "components has only zeros in row 1"),
-    (np.ones((3, 12)) * [[1], [1.7e308], [1]], "components has numbers in row 1 whose sum is infinite"),
+    (np.where(np.eye(3, 12), -0.1, 0.1), "Negative values in data passed to model_or_components"),
+    (np.full((3, 12), np.nan), "model_or_components contains NaN"),
+    (np.ones((3, 12)) * [[1], [0], [1]], "model_or_components has only zeros in row 1"),
+    (
+        np.ones((3, 12)) * [[1], [1.7e308], [1]],
+        "model_or_components has numbers in row 1 whose sum is infinite",
+    ),
     (np.ones((3, 7)), "X has 12 features, but the topics have 7 words"),
-    (np.ones(12), "Expected 2D array"),
+    (np.ones(12), r"model_or_components has shape \(12,\); must be an array of shape"),
+    (np.ones((2, 3, 12)), r"model_or_components has shape \(2, 3, 12\); must be an array of shape"),
     ([["moon", "orbit"], ["goal"]], "has 'moon' in place of a number"),
     (np.array([["moon", "orbit"]]), "has 'moon' in place of a number"),
-    ([], "Expected 2D array"),
+    ([], r"model_or_components has shape \(0,\)"),
 ]
 
 
 def test_metrics_refuse_wrong_topics_priors_and_documents():
     fitted, topics = make_model().fit(X), np.ones((3, 12))
-    wrong_priors = (
-        0.0,
-        -1.0,
-        NAN,
-        [0.1, 0.1],
-        [0.1, 0.0, 0.1],
-        True,
-        [True] * 3,
-        "auto",
-        ["a", "b", "c"],
-        None,
-    )
+    wrong_priors = [0.0, -1.0, NAN, True, "auto", None]
+    wrong_priors += [0.1, 0.1], [0.1, 0.0, 0.1], [True] * 3, ["a", "b", "c"]
     for metric in METRICS:
         for components, message in WRONG_TOPICS:
             assert_raises((ValueError, TypeError), message, metric, components, X, doc_topic_prior=0.1)

@@ -110,6 +110,8 @@ def test_what_cannot_be_compared_is_refused():
     ):
         for compare in (compared, stability):
             assert_raises(ValueError, message, compare, models, **given)
+    assert_raises(ValueError, "data passed to second", match_topics, FIRST, -SECOND)
+    assert_raises(ValueError, r"models\[2\] has shape \(20,\)", stability, [FIRST, SECOND, FIRST[0]])
     for models in ([], [FIRST], OnlineEMLDA(2)):
         assert_raises(ValueError, "models", stability, models)
 

@@ -120,11 +120,11 @@ def topic_labels(model_or_components, n_components):
     return [names.get(topic, default_label(topic)) for topic in range(n_components)]
 
 
-def plug_in_topics(model_or_components):
+def plug_in_topics(model_or_components, name="model_or_components"):
     """Return the topics of a fitted estimator or of an array of components, a TopicProbabilities.
 
     A pipeline or search gives the topics of its last model. Rows of components are normalized, so
-    pseudo-counts such as those of scikit-learn's LDA are allowed.
+    pseudo-counts such as those of scikit-learn's LDA are allowed. Errors name the argument `name`.
     """
     model_or_components = last_step(model_or_components)
     if isinstance(model_or_components, TopicModel):
@@ -134,7 +134,7 @@ def plug_in_topics(model_or_components):
         check_is_fitted(model_or_components)
         if not hasattr(model_or_components, "components_"):
             raise TypeError(
-                f"model_or_components is a {type(model_or_components).__name__}, which has no components_. "
+                f"{name} is a {type(model_or_components).__name__}, which has no components_. "
                 "Give a topic model, a pipeline that ends in one, or an array of components. If a pipeline "
                 "has more steps after the topic model, leave them out: pipeline[:-1]."
             )
@@ -143,7 +143,7 @@ def plug_in_topics(model_or_components):
         hasattr(components, "__array__") or isinstance(components, Sequence)
     ):
         raise TypeError(
-            f"model_or_components is a {type(components).__name__}. Give a fitted scikit-learn estimator, or "
+            f"{name} is a {type(components).__name__}. Give a fitted scikit-learn estimator, or "
             "the topics as an array of shape (n_components, n_features). sktopic.load(path) reads a saved "
             "model."
         )
@@ -152,21 +152,26 @@ def plug_in_topics(model_or_components):
     first = np.asarray(rows[:1]).ravel()[:1].tolist()
     if first and isinstance(first[0], (str, bytes)):
         raise TypeError(
-            f"model_or_components has {first[0]!r:.40} in place of a number. Give the topics as numbers, in "
+            f"{name} has {first[0]!r:.40} in place of a number. Give the topics as numbers, in "
             "an array of shape (n_components, n_features). The guide page "
             '"Topic coherence, diversity and stability" makes one from lists of words.'
         )
-    components = check_array(components, dtype=np.float64, input_name="components")
-    check_non_negative(components, "components")
+    any_shape = {"ensure_2d": False, "allow_nd": True, "ensure_min_samples": 0, "ensure_min_features": 0}
+    components = check_array(components, dtype=np.float64, input_name=name, **any_shape)
+    if components.ndim != 2 or components.size == 0:
+        raise ValueError(
+            f"{name} has shape {components.shape}; must be an array of shape (n_components, n_features)."
+        )
+    check_non_negative(components, name)
     with np.errstate(over="ignore"):
         sums = components.sum(axis=1)
     if np.any(sums == 0):
         raise ValueError(
-            f"components has only zeros in row {int(np.argmin(sums))}; a topic needs at least one word."
+            f"{name} has only zeros in row {int(np.argmin(sums))}; a topic needs at least one word."
         )
     if not np.isfinite(sums).all():
         raise ValueError(
-            f"components has numbers in row {int(np.argmax(sums))} whose sum is infinite; rescale the row."
+            f"{name} has numbers in row {int(np.argmax(sums))} whose sum is infinite; rescale the row."
         )
     return TopicProbabilities.from_components(components / sums[:, None])
 

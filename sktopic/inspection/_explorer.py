@@ -223,7 +223,7 @@ def explore(
     >>> explorer = explore(OnlineEMLDA(n_components=10, random_state=0).fit(X), X)
     >>> explorer.save("topics.html")  # doctest: +SKIP
     """
-    components = plug_in_topics(model).components()
+    components = plug_in_topics(model, "model").components()
     documents = infer_documents(model, X)
     known = column_names(model)
     names = word_names(known, feature_names, components.shape[1])

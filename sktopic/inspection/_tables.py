@@ -346,7 +346,7 @@ def pyldavis_data(
     documents = infer_documents(model, X)
     with_words = documents.lengths > 0
     return {
-        "topic_term_dists": plug_in_topics(model).components(),
+        "topic_term_dists": plug_in_topics(model, "model").components(),
         "doc_topic_dists": normalize(documents.proportions[with_words].astype(np.float64), norm="l1"),
         "doc_lengths": documents.lengths[with_words],
         "vocab": shown_words(model, feature_names, documents.counts.shape[1]),
@@ -374,7 +374,7 @@ class InferredCorpus(NamedTuple):
 
 def infer_documents(model, X):
     """Return the InferredCorpus of X, the input of a pipeline; ValueError if no document has words."""
-    topics, names = plug_in_topics(model), column_names(model)
+    topics, names = plug_in_topics(model, "model"), column_names(model)
     model, X = after_pipeline(model, X)
     theta = proportions(model, X)
     counts = canonical_counts(check_documents(X, topics, names).matrix())

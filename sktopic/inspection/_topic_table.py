@@ -130,7 +130,7 @@ def topic_table(
     (10, 9)
     """
     pandas = import_pandas()
-    components = plug_in_topics(model).components()
+    components = plug_in_topics(model, "model").components()
     n_components, n_features = components.shape
     names = shown_words(model, feature_names, n_features)
     n_words = min(n_words, n_features)

@@ -104,8 +104,9 @@ def match_topics(
     array([0.99, 0.99])
     """
     check_same_names(column_names(first), column_names(second), "second")
-    first, second = (word_profiles(plug_in_topics(each), metric, n_words) for each in (first, second))
-    return _match(first, second, metric)
+    models = {"first": first, "second": second}
+    profiles = [word_profiles(plug_in_topics(each, name), metric, n_words) for name, each in models.items()]
+    return _match(*profiles, metric)
 
 
 @validate_params({"models": ["array-like"], **COMPARISON})
@@ -163,7 +164,8 @@ def stability(
     names = [column_names(model) for model in models]
     for i, (first, second) in enumerate(pairwise(names), start=1):
         check_same_names(first, second, f"models[{i}]")
-    profiles = [word_profiles(plug_in_topics(model), metric, n_words) for model in models]
+    topics = [plug_in_topics(model, f"models[{i}]") for i, model in enumerate(models)]
+    profiles = [word_profiles(each, metric, n_words) for each in topics]
     return _mean_similarity(profiles, metric)
 
 
