@@ -126,10 +126,11 @@ def hybrid(X, method):
 
 
 def other(X, name, n_components):
-    from sktopic._loading import CLASSES
+    from sktopic import lda, moment_matching
 
     settings = {"total_samples": X.shape[0]} if name.startswith("Online") else {}
-    model = CLASSES[name](n_components=n_components, random_state=0, **settings)
+    cls = getattr(lda, name, None) or getattr(moment_matching, name)
+    model = cls(n_components=n_components, random_state=0, **settings)
     piece = pieces(X, 100)
     model.partial_fit(X[:500])
     return 100, lambda i: model.partial_fit(piece(i))
