@@ -2,10 +2,12 @@
 
 Two kinds of trials, on one machine: five workers killed (SIGKILL) at random moments of a fit, and scheduler,
 workers and client all killed at once, after which another cluster resumes. Each is compared, bit by bit, with
-a fit in one process. A trial that takes longer than --limit seconds hangs. What was measured is kept.
+a fit in one process, or has the error that it ended with. A trial that takes longer than --limit seconds
+hangs. Merges are repeated that are done again after a kill. What was measured is kept.
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -24,7 +26,11 @@ from sktopic.datasets import make_lda_documents, open_corpus, save_corpus
 N_KILLS = 5
 CHECKPOINT_EVERY = 4
 LANES = {"n_lanes": 4, "merge_every": 1, "checkpoint_every": CHECKPOINT_EVERY}
-HEADER = ["trial", "seed", "killed", "same bits", "seconds", "merges", "merges repeated"]
+HEADER = ["trial", "seed", "killed", "outcome", "seconds", "merges", "merges repeated"]
+
+
+# Keys of tasks that merge all lanes, without those of the parts of a result and of blocks of rows.
+WHOLE_MERGE = re.compile(r"sktopic-merge-(?![01]-|rows-)")
 
 
 def estimator():
@@ -44,7 +50,7 @@ def counting_merges(path):
 
     class Plugin(SchedulerPlugin):
         def transition(self, key, start, finish, *arguments, **more):
-            if finish == "memory" and "sktopic-merge" in str(key):
+            if finish == "memory" and WHOLE_MERGE.search(str(key)):
                 with open(path, "ab") as file:
                     file.write(b".")
 
@@ -68,6 +74,10 @@ def fit_here(folder, checkpoint, counts):
     np.save(Path(checkpoint, "components.npy"), model.estimator_.components_)
 
 
+def compared(components, expected):
+    return "same bits" if np.array_equal(components, expected.estimator_.components_) else "other bits"
+
+
 def kill_workers(corpus, expected, seed, limit):
     """A fit during which workers are killed, one after the other."""
     from distributed import Client
@@ -81,6 +91,8 @@ def kill_workers(corpus, expected, seed, limit):
         def fit():
             try:
                 result.append(DaskTopicModel(estimator(), client=client, **LANES).fit(corpus))
+            except RuntimeError as error:
+                result.append(error)
             finally:
                 done.set()
 
@@ -97,8 +109,10 @@ def kill_workers(corpus, expected, seed, limit):
         done.wait(max(0.0, limit - (time.perf_counter() - start)))
         seconds = time.perf_counter() - start
         merges = counts.stat().st_size
-    same = bool(result) and np.array_equal(result[0].estimator_.components_, expected.estimator_.components_)
-    return killed, same, seconds, expected.n_merges_, merges - expected.n_merges_
+    if not result or isinstance(result[0], Exception):
+        return killed, f"error: {result[0]}" if result else "hangs", seconds, expected.n_merges_, ""
+    outcome = compared(result[0].estimator_.components_, expected)
+    return killed, outcome, seconds, expected.n_merges_, merges - expected.n_merges_
 
 
 def kill_all(folder, expected, seed, limit):
@@ -116,8 +130,8 @@ def kill_all(folder, expected, seed, limit):
         child.wait()
         subprocess.run(command, timeout=limit, stderr=subprocess.DEVNULL, check=True)
         seconds = time.perf_counter() - start
-        same = np.array_equal(np.load(Path(checkpoint, "components.npy")), expected.estimator_.components_)
-        return "all", same, seconds, expected.n_merges_, counts.stat().st_size - expected.n_merges_
+        outcome = compared(np.load(Path(checkpoint, "components.npy")), expected)
+        return "all", outcome, seconds, expected.n_merges_, counts.stat().st_size - expected.n_merges_
 
 
 def main():

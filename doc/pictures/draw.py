@@ -82,7 +82,7 @@ QUESTIONS = [
     (
         "Should the model find the number of topics?",
         "number",
-        ["DirectAssignmentHDP", "CollapsedGibbsHDP", "DegenerateDirichletLDA"],
+        ["HybridHDP", "DirectAssignmentHDP", "CollapsedGibbsHDP", "DegenerateDirichletLDA"],
     ),
     (
         "Do topics come, go or drift, or differ widely in size?",

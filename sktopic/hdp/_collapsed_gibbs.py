@@ -36,8 +36,7 @@ class CollapsedGibbsHDP(SamplerEstimator):
     ----------
     n_components : int, default=10
         Initial number of topics. Its influence disappears with enough sweeps: 700 with n_proposals=20 on 300
-        documents of `make_bars`, many hundreds on thousands of documents. More topics predict better at
-        first.
+        documents of `make_bars`, more than 20,000 on some corpora. More topics predict better at first.
     sampler : {'table_indicator', 'sparse_table_indicator', 'direct_assignment'}, default='table_indicator'
         Sampler of tokens. All three have the same stationary distribution. 'table_indicator' draws a topic
         and whether a table is opened; a topic with M_k of M tables has the exact weight M_k / (b0 + M) at the

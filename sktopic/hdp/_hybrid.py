@@ -180,7 +180,7 @@ class HybridHDP(MinibatchHDPEstimator):
       sees for the first time. With split_merge=True, they are always learned.
     - split_merge=True: `fit` starts with 0.7 sqrt(N) random topics, at most 1000. N is the number of tokens,
       or ten times the number of nonzero entries of X if this is less. On 2930 blog entries, training takes
-      twice as long as with 300 topics without moves, and four times as long as with 100.
+      five times as long as with 300 topics without moves, and thirteen times as long as with 100.
     - Topics are merged and dropped by the drawn topics of all tokens, at most 2 ** 22, after passes 1, 4, 16,
       ..., or 2, 8, 32, ... if a pass is one batch. If there are more tokens, the last ones stand for all, and
       the number of topics differs.
@@ -188,8 +188,7 @@ class HybridHDP(MinibatchHDPEstimator):
       during moves.
     - split_merge=True, streams: moves are made after 250, 1000, 4000, ... documents, but the number of topics
       stays near n_components.
-    - The number of topics belongs to this algorithm and its concentrations. Long chains of
-      `CollapsedGibbsHDP` with the learned concentrations find twice as many on KOS, most of them small.
+    - The number of topics belongs to this algorithm and its concentrations.
     - Departures from the paper: all n_components topics exist at the root (no equation 17); a first sweep
       seats tokens in order; concentrations are learned; the root skips the first update, and
       its step s has the size of step s + 10 (equation 22); only common words get alias tables.

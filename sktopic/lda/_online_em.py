@@ -72,7 +72,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         Inference of the topics of a document, in training and in `transform`.
     boost : bool or 'mean', default=False
         Whether topics are updated after every sweep or iteration of the document step, instead of once per
-        batch (the variants called ++). This helps with ``inference='variational'`` and
+        batch (the variants called ++). This can help with ``inference='variational'`` and
         ``doc_topic_prior=None``. With ``inference='gibbs'``, 'mean' updates by the mean of the sweeps so far,
         which loses less than True. Each batch is held in memory as a whole.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default='auto'

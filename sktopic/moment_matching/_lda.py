@@ -16,7 +16,7 @@ class MomentMatchingLDA(FilterEstimator):
 
     After each token, the posterior of the topics is replaced by a product of Dirichlet distributions with the
     moments of the exact update (assumed density filtering). There is no step size, no mini-batch and no
-    sampling. Choose this model if data arrive once and you need a posterior at any time, at the lowest cost
+    sampling. Choose this model if data arrive once and you need a posterior at any time, at a low cost
     per token. `OnlineEMLDA` finds better topics in several passes.
 
     Read more on the guide page "Probabilities of each number of topics".
