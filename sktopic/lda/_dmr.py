@@ -181,8 +181,8 @@ class DMRLDA(MinibatchLDAEstimator):
     - Standard errors follow from the second derivatives of the likelihood. They include the uncertainty of
       the topics of tokens, by the ratio of squared gradients to second derivatives of each topic, and the
       small weight of early documents in one pass. They do not include the uncertainty of ``components_``.
-      With few sweeps, they are a little small. For intervals, set ``doc_burn_in=10, doc_sweeps=20``. A single topic has
-      no effects to learn: its standard errors are those of the prior.
+      With few sweeps, they are a little small. For intervals, set ``doc_burn_in=10, doc_sweeps=20``. A single
+      topic has no effects to learn: its standard errors are those of the prior.
       `partial_fit` counts repeated documents as new ones. If you repeat documents, set total_samples to the
       size of the corpus, or standard errors are too small.
     - A token costs a pass over all topics for any number of topics, since documents do not share sums over
