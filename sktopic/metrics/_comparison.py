@@ -104,9 +104,9 @@ def match_topics(
     array([0.99, 0.99])
     """
     check_same_names(column_names(first), column_names(second), "second")
-    models = {"first": first, "second": second}
-    profiles = [word_profiles(plug_in_topics(each, name), metric, n_words) for name, each in models.items()]
-    return _match(*profiles, metric)
+    topics = plug_in_topics(first, "first"), plug_in_topics(second, "second")
+    first, second = (word_profiles(each, metric, n_words) for each in topics)
+    return _match(first, second, metric)
 
 
 @validate_params({"models": ["array-like"], **COMPARISON})
