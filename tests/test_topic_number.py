@@ -78,7 +78,7 @@ def test_criteria_are_no_scorers():
 def test_what_the_criteria_refuse():
     for components, counts, proportions, message in (
         (COMPONENTS[:1], X, PROPORTIONS[:, :1], "at least two topics"),
-        (-COMPONENTS, X, PROPORTIONS, "Negative values in data passed to components"),
+        (-COMPONENTS, X, PROPORTIONS, "Negative values in data passed to model_or_components"),
         (COMPONENTS, X, PROPORTIONS.T, r"so \(9, 4\) is allowed"),
         (COMPONENTS, X, PROPORTIONS[0], "Expected 2D array"),
         (COMPONENTS, X, -PROPORTIONS, "Negative values .* proportions"),
