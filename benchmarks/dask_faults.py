@@ -74,6 +74,10 @@ def fit_here(folder, checkpoint, counts):
     np.save(Path(checkpoint, "components.npy"), model.estimator_.components_)
 
 
+def failed(error):
+    return f"{type(error).__name__}: {error}"
+
+
 def compared(components, expected):
     return "same bits" if np.array_equal(components, expected.estimator_.components_) else "other bits"
 
@@ -91,7 +95,7 @@ def kill_workers(corpus, expected, seed, limit):
         def fit():
             try:
                 result.append(DaskTopicModel(estimator(), client=client, **LANES).fit(corpus))
-            except RuntimeError as error:
+            except Exception as error:
                 result.append(error)
             finally:
                 done.set()
@@ -110,7 +114,7 @@ def kill_workers(corpus, expected, seed, limit):
         seconds = time.perf_counter() - start
         merges = counts.stat().st_size
     if not result or isinstance(result[0], Exception):
-        return killed, f"error: {result[0]}" if result else "hangs", seconds, expected.n_merges_, ""
+        return killed, failed(result[0]) if result else "hangs", seconds, expected.n_merges_, ""
     outcome = compared(result[0].estimator_.components_, expected)
     return killed, outcome, seconds, expected.n_merges_, merges - expected.n_merges_
 
@@ -128,7 +132,10 @@ def kill_all(folder, expected, seed, limit):
             time.sleep(0.01)
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
-        subprocess.run(command, timeout=limit, stderr=subprocess.DEVNULL, check=True)
+        try:
+            subprocess.run(command, timeout=limit, stderr=subprocess.DEVNULL, check=True)
+        except subprocess.SubprocessError as error:
+            return "all", failed(error), time.perf_counter() - start, expected.n_merges_, ""
         seconds = time.perf_counter() - start
         outcome = compared(np.load(Path(checkpoint, "components.npy")), expected)
         return "all", outcome, seconds, expected.n_merges_, counts.stat().st_size - expected.n_merges_

@@ -38,8 +38,8 @@ CHAIN_STARTS = (20, 300)
 CHAINS = {"CollapsedGibbsHDP": {}, "CollapsedGibbsHDP, no moves": {"split_merge": False}}
 # By whether the corpus is tried in full.
 TRUNCATIONS = {True: (5, 10, 20, 50, 100, 200, 300, 500, 1000), False: (20, 100, 300, 1000)}
-# HybridHDP with moves starts from its own number.
-MEMOIZED_STARTS = {"kos": (1, 20, 100, 300), "reuters21578": (1, 300)}
+# Other numbers than 1 that memoized inference starts from; HybridHDP with moves has its own.
+MEMOIZED_STARTS = {"kos": (1, 20, 100, 300), "reuters21578": (1, 300), "enron_inbox": ()}
 METHODS = {"fixed": "HybridHDP", "learned": "HybridHDP, concentrations learned"}
 FREE = {"moves": "HybridHDP, moves", "memoized": "DirectAssignmentHDP, memoized"}
 PASSES = 20
@@ -124,9 +124,8 @@ def runs_of(part):
             methods = list(CHAINS) if corpus == "kos" else list(CHAINS)[:1]
             yield from ((part, corpus, method, n, SEED) for method, n in product(methods, CHAIN_STARTS))
         else:
-            numbers = TRUNCATIONS[corpus in IN_FULL]
-            if part in FREE:
-                numbers = MEMOIZED_STARTS.get(corpus, (1,)) if part == "memoized" else (1,)
+            truncations, starts = TRUNCATIONS[corpus in IN_FULL], MEMOIZED_STARTS.get(corpus, (1,))
+            numbers = {"moves": (1,), "memoized": starts}.get(part, truncations)
             yield from ((part, corpus, n, s) for n, s in product(numbers, SEEDS))
 
 

@@ -6,6 +6,7 @@ import time
 import tracemalloc
 from functools import partial
 from itertools import cycle
+from numbers import Real
 from operator import attrgetter
 
 import numpy as np
@@ -160,6 +161,11 @@ def test_what_does_not_belong_to_a_model_is_refused_and_changes_nothing(estimato
 
 # Parameters that are refused
 
+
+def is_number(x):
+    return isinstance(x, Real) and not isinstance(x, bool)
+
+
 ALLOWED = re.compile(r"must be |(is|are) allowed|needs a number|must be positive|at most")
 
 
@@ -168,10 +174,11 @@ def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(estimator):
     for name in estimator.get_params():
         for value, method in zip(bad_values(estimator, name), cycle(["fit", "partial_fit"])):
             # The shape or an entry of an array, or the size of a number, is what is wrong with it here.
+            entries = np.asarray(value, object)
             shown = (
                 str(value) if isinstance(value, str) else repr(value),
-                f"shape {np.asarray(value, object).shape}",
-                "has the value",
+                f"shape {entries.shape}",
+                *(f"has the value {float(str(x)):g}" for x in entries.flat if is_number(x)),
                 "bits",
             )
             model = make_model(estimator, **{name: value})
@@ -422,13 +429,16 @@ WRONG_TOPICS = [
     ([["moon", "orbit"], ["goal"]], "has 'moon' in place of a number"),
     (np.array([["moon", "orbit"]]), "has 'moon' in place of a number"),
     ([], r"model_or_components has shape \(0,\)"),
+    ([[1.0, 2.0], [1.0]], "model_or_components has rows of different lengths"),
+    ([[1.0, 2.0], ["3", "4"]], "model_or_components has .* entries that are no real numbers"),
 ]
 
 
 def test_metrics_refuse_wrong_topics_priors_and_documents():
     fitted, topics = make_model().fit(X), np.ones((3, 12))
     wrong_priors = [0.0, -1.0, NAN, True, "auto", None]
-    wrong_priors += [0.1, 0.1], [0.1, 0.0, 0.1], [True] * 3, ["a", "b", "c"]
+    wrong_priors += [0.1, 0.1], [0.1, 0.0, 0.1], [True] * 3, [True, "b", "c"], np.full(3, True, dtype=object)
+    wrong_priors += (np.ma.array([0.1] * 3, mask=[0, 1, 0]),)
     for metric in METRICS:
         for components, message in WRONG_TOPICS:
             assert_raises((ValueError, TypeError), message, metric, components, X, doc_topic_prior=0.1)

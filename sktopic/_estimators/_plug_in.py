@@ -13,6 +13,7 @@ from sktopic._documents._input_messages import checked_documents, explaining
 from sktopic._documents._sources import documents_of
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._estimators._topic_names import default_label
+from sktopic._runtime._arrays import real_numbers
 from sktopic._runtime._surrogates import shown
 from sktopic._topics._prior import check_prior
 from sktopic._topics._topic_rows import TopicProbabilities
@@ -156,12 +157,18 @@ def plug_in_topics(model_or_components, name="model_or_components"):
             "an array of shape (n_components, n_features). The guide page "
             '"Topic coherence, diversity and stability" makes one from lists of words.'
         )
-    any_shape = {"ensure_2d": False, "allow_nd": True, "ensure_min_samples": 0, "ensure_min_features": 0}
-    components = check_array(components, dtype=np.float64, input_name=name, **any_shape)
+    try:
+        components = real_numbers(components)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} has rows of different lengths, or entries that are no real numbers; must be an array of "
+            "shape (n_components, n_features)."
+        ) from None
     if components.ndim != 2 or components.size == 0:
         raise ValueError(
             f"{name} has shape {components.shape}; must be an array of shape (n_components, n_features)."
         )
+    check_array(components, input_name=name)  # for NaN
     check_non_negative(components, name)
     with np.errstate(over="ignore"):
         sums = components.sum(axis=1)

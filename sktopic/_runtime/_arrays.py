@@ -41,14 +41,17 @@ class Scratch:
         return sys.getrefcount(self._memory) > 2  # this object and the call itself
 
 
-def real_numbers(value):
-    """Return what users give as ndarray of float64; TypeError or ValueError unless it is of real numbers."""
-    # NumPy would leave out imaginary parts, and read digits in texts.
-    refused = str, bytes, complex, np.complexfloating
+def real_numbers(value, booleans=True):
+    """Return what users give as ndarray of float64; TypeError or ValueError unless it is of real numbers.
+
+    booleans : whether True and False are numbers
+    """
+    # NumPy would leave out imaginary parts, read digits in texts, and forget what is masked.
+    refused = str, bytes, complex, np.complexfloating, *(() if booleans else (bool, np.bool_))
     try:
         array = np.asarray(value)
         has_refused = array.dtype.kind == "O" and any(isinstance(item, refused) for item in array.flat)
-        if array.dtype.kind not in "biufO" or has_refused:
+        if array.dtype.kind not in ("biufO" if booleans else "iufO") or has_refused or np.ma.is_masked(value):
             raise TypeError
         with np.errstate(over="ignore"):  # of a longdouble: infinite, as callers find
             return array.astype(np.float64)

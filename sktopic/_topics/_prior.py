@@ -50,7 +50,7 @@ def check_prior(value, n_components, name="doc_topic_prior"):
     if value is None or isinstance(value, str):
         value = default_prior(n_components)
     try:
-        prior = prior_numbers(value)
+        prior = real_numbers(value, booleans=False)
     except (TypeError, ValueError):
         raise ValueError(
             f"{name}={value!r}: a number or an array of shape ({n_components},) is allowed."
@@ -61,13 +61,6 @@ def check_prior(value, n_components, name="doc_topic_prior"):
         )
     check_parameters(np.atleast_1d(prior), name)
     return np.broadcast_to(prior, n_components)  # a file may pretend that there are billions of topics
-
-
-def prior_numbers(value):
-    """Return the `real_numbers` of a prior; True and False are none."""
-    if np.asarray(value).dtype.kind == "b":
-        raise TypeError
-    return real_numbers(value)
 
 
 def check_parameters(values, name):

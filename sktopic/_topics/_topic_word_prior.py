@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from sktopic._documents._matrices import check_sparse_structure
+from sktopic._runtime._arrays import real_numbers
 from sktopic._state._fields import State, array, number, part
-from sktopic._topics._prior import LARGEST, SMALLEST, check_parameters, check_prior, prior_numbers
+from sktopic._topics._prior import LARGEST, SMALLEST, check_parameters, check_prior
 
 TOPIC = np.dtype(np.int32)
 
@@ -61,7 +62,7 @@ class PriorEntries(State):
             raise ValueError("its entries do not fit together")
         if n_entries and not 0 <= self.topics.min() <= self.topics.max() < self.sums.shape[1]:
             raise ValueError(f"it has topics from {self.topics.min()} to {self.topics.max()}")
-        check_parameters(self.values, "it")
+        check_parameters(self.values, "an entry")
 
     def times(self, factor):
         """The same, each entry times the factor of its topic."""
@@ -221,7 +222,7 @@ def _as_matrix(value, n_components, n_features):
             matrix.eliminate_zeros()
             parameters = matrix.data
         else:
-            parameters = matrix = prior_numbers(value)
+            parameters = matrix = real_numbers(value, booleans=False)
     except (TypeError, ValueError):
         raise ValueError(
             "topic_word_prior has entries that are no real numbers; positive ones are allowed."

@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from sktopic._topics._prior import prior_numbers
+from sktopic._runtime._arrays import real_numbers
 
 # The prior decays by exp(-rate) per topic. The rate of None was chosen on synthetic data: with few words,
 # topics separate later, and a steep prior would leave only one of them. The rate makes up for the losses of
@@ -25,7 +25,7 @@ def check_number_prior(value, n_components, n_features=WORDS_OF_ONE):
     if isinstance(rate, Real):
         return -np.arange(n_components) * float(rate)
     try:
-        prior = prior_numbers(value)
+        prior = real_numbers(value, booleans=False)
     except (TypeError, ValueError):
         prior = np.empty(0)
     if prior.shape != (n_components,):
