@@ -27,8 +27,6 @@ N_KILLS = 5
 CHECKPOINT_EVERY = 4
 LANES = {"n_lanes": 4, "merge_every": 1, "checkpoint_every": CHECKPOINT_EVERY}
 HEADER = ["trial", "seed", "killed", "outcome", "seconds", "merges", "merges repeated"]
-
-
 # Keys of tasks that merge all lanes, without those of the parts of a result and of blocks of rows.
 WHOLE_MERGE = re.compile(r"sktopic-merge-(?![01]-|rows-)")
 

@@ -38,7 +38,7 @@ CHAIN_STARTS = (20, 300)
 CHAINS = {"CollapsedGibbsHDP": {}, "CollapsedGibbsHDP, no moves": {"split_merge": False}}
 # By whether the corpus is tried in full.
 TRUNCATIONS = {True: (5, 10, 20, 50, 100, 200, 300, 500, 1000), False: (20, 100, 300, 1000)}
-# Other numbers than 1 that memoized inference starts from; HybridHDP with moves has its own.
+# Numbers of topics that memoized inference starts from, if not 1 alone.
 MEMOIZED_STARTS = {"kos": (1, 20, 100, 300), "reuters21578": (1, 300), "enron_inbox": ()}
 METHODS = {"fixed": "HybridHDP", "learned": "HybridHDP, concentrations learned"}
 FREE = {"moves": "HybridHDP, moves", "memoized": "DirectAssignmentHDP, memoized"}

@@ -23,7 +23,7 @@ class SinglePassLDA(MinibatchLDAEstimator):
     This is online EM with variational inference (SPLDA in the literature). Topics are updated after each
     iteration over a batch. The statistics of batches are averaged with step size 1 / t. `doc_topic_prior` is
     learned under a Gamma prior. Choose this model to avoid step-size parameters. With 100 topics, a pass of
-    `OnlineEMLDA` takes 0.3 to 0.7 times as long, and predicts about as well. SinglePassLDA equals
+    `OnlineEMLDA` takes 0.3 to 0.7 times as long, and predicts better on most corpora. SinglePassLDA equals
     ``OnlineEMLDA(inference="variational", boost=True, prior_update="gamma", learning_decay=1.0,
     learning_offset=0.0)``.
 
