@@ -15,7 +15,7 @@ from unittest import mock
 import numpy as np
 import sklearn
 from _results import MAIN, MEASURED_ON, PUBLISHED, read_tables, write_tables
-from _versions import columns_of_run, frozen, run_of, version_of
+from _versions import all_columns, columns_of_run, frozen, run_of, version_of
 from scipy.stats import t
 
 import sktopic
@@ -57,9 +57,12 @@ class Study:
         only, todo = {}, {}
         for name, _, value in (each.partition("=") for each in self._arguments.only):
             only.setdefault(name, []).append(value)
+        columns = all_columns(self.name)
+        for name in only.keys() - columns:
+            raise SystemExit(f"--only {name}: the columns of runs are {', '.join(sorted(columns))}.")
         for run in () if self._arguments.draw_only else runs:
-            columns, key = columns_of_run(self.name, run), frozen(run)
-            wanted = all(str(columns.get(name)) in values for name, values in only.items())
+            own, key = columns_of_run(self.name, run), frozen(run)
+            wanted = all(str(own.get(name)) in values for name, values in only.items())
             if wanted and not (run in self.cache and self.cache.rows[key].keys() >= set(needs)):
                 todo[key] = run
         if not todo:

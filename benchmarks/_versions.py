@@ -41,6 +41,12 @@ def columns_of(study, part):
     return ["part", *(columns[part] if part in columns else columns["other"]).split()]
 
 
+def all_columns(study):
+    """The names of the columns of all runs."""
+    columns = STUDIES[study]["columns"]
+    return set(columns.split() if isinstance(columns, str) else ["part", *" ".join(columns.values()).split()])
+
+
 def columns_of_run(study, run):
     """Column -> value of a run."""
     return dict(zip(columns_of(study, run[0]), run, strict=True))

@@ -160,7 +160,7 @@ def best_p(cache, corpus, batch, kappa):
     """The p with the best median of document completion, on documents that are not reported."""
     found = p_values(cache, corpus, batch, kappa, "choice")
     if not found:
-        raise SystemExit(f"There are no runs of {corpus} yet.")
+        raise SystemExit(f"There are no runs yet of {corpus} with batches of {batch} and kappa {kappa}.")
     return max(found, key=lambda p: np.median(found[p]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from numbers import Integral, Real
@@ -126,7 +127,7 @@ def grow_vocabulary(
     ValueError
         If the words of both steps differ, or the vectorizer has ``max_features``. If `texts` is empty or has
         an entry such as None (the message gives its number, from 0). If ``max_df`` of the vectorizer permits
-        fewer texts than min_df demands.
+        fewer texts than min_df demands, as a share of few texts does.
     RuntimeError
         If another thread is training the model, or the words of a step change while `texts` is read.
 
@@ -225,10 +226,12 @@ def _new_words(vectorizer, texts, min_df):
         raise ValueError("texts is invalid: must have at least one text.")
     limits = vectorizer.min_df if min_df is None else min_df, vectorizer.max_df
     least, most = (limit if isinstance(limit, Integral) else limit * n_texts for limit in limits)
-    if most < least:
+    asked, permitted = min(math.ceil(least), n_texts), math.floor(most)
+    if permitted < asked:
         raise ValueError(
-            f"min_df={limits[0]} is invalid: must be at most {most:g}, because the vectorizer has "
-            f"max_df={limits[1]} and there are {n_texts} texts. Give more texts, or a smaller min_df."
+            f"max_df={limits[1]} of the vectorizer is invalid: permits words in at most {permitted} of the "
+            f"{n_texts} texts, and min_df={limits[0]} asks for {asked}. Give more texts, or permit frequent "
+            "words by vectorizer.set_params(max_df=1.0)."
         )
     words = [word for word, n in counts.items() if least <= n <= most]
     strange = [word for word in words if not isinstance(word, str)]

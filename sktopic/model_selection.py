@@ -275,8 +275,9 @@ def topic_number_curve(
         Word counts, or the input of the pipeline.
     n_components : array-like of int
         Numbers of topics, each >= 1, in any order.
-    cv : int, splitter or iterable of (train, test), default=5
+    cv : int, splitter, iterable of (train, test) or None, default=5
         Folds. If a number, documents are divided at random into this number of folds of about equal size.
+        None means 5.
     references : sequence of estimators, default=()
         Models that infer the number of topics, such as `HybridHDP` or `DegenerateDirichletLDA`, measured in
         the same folds. In a pipeline, a reference replaces the last step.
@@ -346,6 +347,7 @@ def topic_number_curve(
     candidates = [clone(estimator).set_params(**{param_name: int(number)}) for number in numbers]
     references = _checked_references(references)
     candidates += [_in_place(estimator, reference) for reference in references]
+    cv = 5 if cv is None else cv
     if isinstance(cv, Integral):
         cv = KFold(cv, shuffle=True, random_state=random_state)
     splits = [(_indices(train), _indices(test)) for train, test in check_cv(cv).split(X)]

@@ -320,6 +320,14 @@ def test_groups_of_most_tokens_are_kept(lda, bars):
     assert shown["omitted"] == 2 and shown["n_documents"] == [60] + 59 * [1]
 
 
+def test_no_group_is_made_of_missing_values(lda, bars):
+    numbered = data_of(explore(lda, bars, groups=np.arange(60) % 2))["groups"]
+    assert numbered["names"] == ["0", "1"] and numbered["n_documents"] == [30, 30]
+    for missing in (None, np.nan):
+        with pytest.raises(ValueError, match="groups has a missing value for document 1"):
+            explore(lda, bars, groups=["a", missing, "b"] * 20)
+
+
 def test_the_page_loads_nothing_and_its_text_stays_text(tmp_path):
     texts = [f"word {text}" for text in HOSTILE]
     names = ["word", *HOSTILE]
@@ -415,7 +423,7 @@ def test_errors_say_what_is_allowed():
         ({"texts": np.array("ab")}, TypeError, "texts is a ndarray; a list or one-dim"),
         ({"texts": np.array([["a"], ["b"]])}, TypeError, "texts is a ndarray; a list or one-dim"),
         ({"texts": ["a", None]}, TypeError, "texts has a NoneType for document 1; str is allowed"),
-        ({"groups": [1]}, ValueError, "groups has 1 entries; 2 are needed, one for each document"),
+        ({"groups": [1]}, ValueError, r"groups has shape \(1,\); X has 2 documents"),
         ({"dates": [1]}, ValueError, "dates has 1 entries, but X has 2 documents"),
         ({"n_words": 0}, ValueError, "n_words"),
         ({"title": None}, ValueError, "title"),

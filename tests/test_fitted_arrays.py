@@ -3,6 +3,7 @@
 import copy
 import pickle
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from sklearn.base import clone
 
 from sktopic._estimators._fitted_state import declared_arrays, optional_names
 from sktopic.datasets import make_bars
-from sktopic.hdp import OnlineEMHDP
+from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, OnlineEMHDP
+from sktopic.hdp._window import Window
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
 from sktopic.moment_matching import MomentMatchingLDA
 
@@ -18,6 +20,7 @@ from .conftest import all_attributes, assert_raises, fingerprint, set_attribute
 from .registry import defaults, new
 
 X = make_bars(30, random_state=0).data
+BOOSTED = np.where(np.arange(25) == 3, [[2.0], [0.1], [0.1], [0.1]], 0.1)
 # One for each class of states, whose fields are checked
 ESTIMATORS = {estimator._state_class: estimator for estimator in defaults()}.values()
 DAMAGES = {
@@ -53,6 +56,8 @@ def test_what_training_has_set_cannot_be_set():
         with pytest.raises(AttributeError, match=f"OnlineEMLDA has no {name}: call fit first"):
             getattr(clone(model), name)
     assert model._state is before
+    with pytest.raises(ValueError, match="read-only"):
+        model.doc_topic_prior_ *= 2.0
 
 
 def error_of(call):
@@ -137,6 +142,53 @@ def test_sizes_that_depend_on_the_number_of_topics_fit_it():
         set_attribute(damaged, "_state.moments.group", np.ones(n + 1))
         if n in (1, 6):
             check_refused(damaged, f"moments of the prior have {n} averages and {n + 1} sums", n)
+
+
+def _with_quarters(array, *quarters):
+    """A copy with multiples of a quarter of the range of int64 added: sums or differences then overflow."""
+    changed = array.copy()
+    changed.flat[: len(quarters)] += np.array(quarters) * 2**62
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("estimator", "field", "change"),
+    [
+        (OnlineEMLDA(4, topic_word_prior=BOOSTED), "word_prior.entries.indptr", (0, 1, -2, -1)),
+        (CollapsedGibbsLDA(4, topic_word_prior=BOOSTED), "prior.entries.indptr", (0, 1, -2, -1)),
+        (DirectAssignmentHDP(5, learning_method="memoized"), "summaries.lengths", (1, 1, 1, 1)),
+        (DirectAssignmentHDP(5, learning_method="memoized"), "summaries.bounds", (0, 0, 0, 1, 1, 1)),
+        (DirectAssignmentHDP(5, learning_method="memoized"), "summaries.tokens", -1e20),
+        (DirectAssignmentHDP(5, learning_method="memoized"), "summaries.document_tokens", np.nan),
+        (CollapsedGibbsHDP(5), "lengths", 2**62),
+        (CollapsedGibbsHDP(5), "lengths", -1),
+        (CollapsedGibbsHDP(5), "tables", -1.0),
+        (CollapsedGibbsHDP(5), "words.totals", np.nan),
+    ],
+)
+def test_numbers_on_which_kernels_would_run_on_are_refused(estimator, field, change):
+    model = new(estimator).fit(X)
+    array = all_attributes(model)[f"_state.{field}"]
+    wrong = _with_quarters(array, *change) if isinstance(change, tuple) else np.full_like(array, change)
+    set_attribute(model, f"_state.{field}", wrong)
+    assert "is damaged" in error_of(lambda: model.partial_fit(X))
+
+
+def test_lengths_of_documents_whose_sum_overflows_are_no_window():
+    window = Window(
+        word=np.zeros(3, np.int32),
+        topic=np.zeros(3, np.int32),
+        size=np.ones(3),
+        length=np.array([3, 0, 0, 0, 0]),
+        document_weight=np.ones(5),
+        n_tokens=3,
+        n_documents=5,
+        last_moves=0.0,
+    )
+    window.check_tokens(n_features=1, n_topics=1)
+    wrong = replace(window, length=_with_quarters(window.length, 1, 1, 1, 1))
+    with pytest.raises(ValueError, match="is damaged"):
+        wrong.check_tokens(n_features=1, n_topics=1)
 
 
 def test_values_that_are_not_finite_raise(model):

@@ -301,7 +301,11 @@ def test_errors_name_the_parameter_and_what_is_allowed():
         (lambda: plot_topics(COMPONENTS, titles=np.array("a")), TypeError, "titles is a ndarray; a list or"),
         (lambda: plot_topics(COMPONENTS, titles={"a", "b", "c"}), TypeError, "titles is a set; a list or"),
         (lambda: plot_topic_dendrogram(COMPONENTS, ax="x"), TypeError, "ax is a str"),
-        (lambda: plot_topic_dendrogram(COMPONENTS[:1]), ValueError, "has 1 topic; a tree needs at least two"),
+        (
+            lambda: plot_topic_dendrogram(COMPONENTS[:1]),
+            ValueError,
+            "has 1 topic; similarities need",
+        ),
         (lambda: plot_scores([1], 3), TypeError, "scores=3 is invalid"),
         (lambda: plot_scores([1], [1], labels=3), ValueError, "'labels' .* Got 3"),
         (lambda: plot_scores([], []), ValueError, "scores is empty"),

@@ -248,6 +248,7 @@ def test_new_words_are_those_that_the_vectorizer_would_learn():
         (CountVectorizer(), 0.5, ["comet"]),
         (CountVectorizer(min_df=2), None, ["comet"]),
         (CountVectorizer(min_df=2), 1, ["comet", "dust"]),
+        (CountVectorizer(), 5, []),  # of four texts
         (CountVectorizer(max_df=0.7), None, ["dust"]),  # "comet" is in three of four texts
         (CountVectorizer(binary=True, dtype=np.float32), None, ["comet", "dust"]),
         (CountVectorizer(analyzer=str.split), None, ["Dust", "a", "comet"]),
@@ -279,7 +280,7 @@ def test_what_cannot_grow_is_refused_and_stays():
         (pipeline, [*MORE, np.nan], ValueError, "texts has nan at number 4, .* np.nan is an invalid"),
         (pipeline, ["moon", None], ValueError, "texts has None at number 1, which is invalid: must"),
         (limited, MORE, ValueError, "max_features=2 of the vectorizer"),
-        (rare, ["comet"], ValueError, "min_df=1 is invalid: .* most 0.6"),
+        (rare, ["comet"], ValueError, "max_df=0.6 of the vectorizer is .* in at most 0 of the 1 texts"),
         (strange, [["a", 3]], TypeError, "returns 3"),
         (late, MORE, ValueError, "n_jobs"),
         *(

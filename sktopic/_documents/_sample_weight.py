@@ -1,7 +1,5 @@
 """Weights of documents: what users may give, and sums in which a document counts as often as they say."""
 
-from numbers import Number
-
 import numpy as np
 
 from sktopic._runtime._arrays import real_numbers
@@ -37,12 +35,12 @@ def check_sample_weight(sample_weight, n_samples):
             "sample_weight is no array of numbers: a number, or one for each of the "
             f"{n_samples} samples of X, is allowed."
         ) from None
-    if weights.ndim == 0 and isinstance(sample_weight, Number):
+    if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
     if weights.shape != (n_samples,):
         raise ValueError(
-            f"sample_weight has shape {weights.shape}; with the {n_samples} samples of X, ({n_samples},) is "
-            "allowed."
+            f"sample_weight has shape {weights.shape}; with the {n_samples} samples of X, a number or "
+            f"({n_samples},) is allowed."
         )
     allowed = (weights == 0.0) | ((weights >= SMALLEST_WEIGHT) & (weights < np.inf))  # no NaN
     if not allowed.all():

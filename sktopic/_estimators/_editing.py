@@ -119,10 +119,11 @@ def merge_topics(self: Model, groups: Iterable[TopicsLike]) -> Model:
     r"""Merge groups of topics of the fitted model into one topic each.
 
     A merged topic takes the place and the name of the first topic of its group. Its statistics and its entry
-    of ``doc_topic_prior_`` are the sums over the group. The other topics move up in order. Training continues
-    with ``n_components_`` topics. `fit` and `sklearn.base.clone` start from the unchanged parameter
-    n_components, without the edits. The collapsed Gibbs samplers never resample tokens of earlier calls, so
-    merged tokens stay together.
+    of ``doc_topic_prior_`` are the sums over the group; HDPs compute this prior anew from the merged
+    statistics, which may change the entries of other topics a little. The other topics move up in order.
+    Training continues with ``n_components_`` topics. `fit` and `sklearn.base.clone` start from the unchanged
+    parameter n_components, without the edits. The collapsed Gibbs samplers never resample tokens of earlier
+    calls, so merged tokens stay together.
 
     Parameters
     ----------

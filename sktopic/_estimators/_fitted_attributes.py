@@ -31,8 +31,11 @@ class FittedAttribute:
             advice = "call fit first" if state is None else self._absent
             # No full stop, since Python may add ". Did you mean ...?".
             raise AttributeError(f"this {type(model).__name__} has no {self._name}: {advice}")
-        # A view: setting its shape does not change the array, whose size kernels trust.
-        return value.view() if isinstance(value, np.ndarray) else value
+        if not isinstance(value, np.ndarray):
+            return value
+        view = value.view()  # whose shape is its own: kernels trust the size of the array
+        view.flags.writeable = False
+        return view
 
     def __set__(self, model, value):
         raise AttributeError(f"{self._name} of {type(model).__name__} is read-only: only training sets it.")

@@ -172,7 +172,7 @@ class RoundStart:
             number=self.state.n_updates + n_before,
             is_first_visit=is_first_visit,
             is_whole_corpus=False,
-            total_samples=self.estimator.total_samples or expected_size(self.method, self.state),
+            total_samples=float(self.estimator.total_samples or expected_size(self.method, self.state)),
             n_updates=n_updates,
         )
 

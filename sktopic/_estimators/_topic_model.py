@@ -383,7 +383,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         model, n_documents = inference.model, documents.n_documents
         name = f"{type(self).__name__}.{name}"
         shown = model.verbose and (n_documents is None or n_documents > MANY_DOCUMENTS)
-        with Workers(model.n_jobs) as workers, Progress(name, n_documents, shown=shown) as progress:
+        # To start threads takes longer than to infer one document.
+        n_jobs = 1 if n_documents == 1 else model.n_jobs
+        with Workers(n_jobs) as workers, Progress(name, n_documents, shown=shown) as progress:
             return function(inference, documents, workers, progress)
 
     def _questioned(self, X):

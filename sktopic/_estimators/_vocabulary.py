@@ -34,7 +34,8 @@ def set_feature_names(self: Model, names: ArrayLike) -> Model:
 
     Tables and plots then show the words, and `save` stores them. A DataFrame or a corpus on disk with names
     sets them in `fit`. A model with names also takes sparse matrices and arrays, whose columns must have the
-    order of the names. `fit` and `sklearn.base.clone` drop the names.
+    order of the names; scikit-learn warns of arrays, which have no names. `fit` and `sklearn.base.clone` drop
+    the names.
 
     Parameters
     ----------
@@ -75,8 +76,8 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
 
     After this call, X must have columns for the new words in all methods. A new word starts with the weight
     `topic_word_prior` in every topic. The probabilities of known words decrease by the probability of the new
-    words; nothing else changes. If topic_word_prior is 0, the result equals training with columns of zeros
-    for these words from the start, with the same initial topics, to the last bit.
+    words; nothing else changes. If topic_word_prior is 0, training continues as if columns of zeros
+    for these words had been there from the start, up to rounding, unless topics are born (`OnlineEMHDP`).
 
     Parameters
     ----------

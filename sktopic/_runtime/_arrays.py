@@ -59,6 +59,20 @@ def real_numbers(value, booleans=True):
         raise ValueError from error
 
 
+# Of integers in damaged files, sums and differences may overflow, and be those of other numbers.
+
+
+def are_bounds(bounds, ends):
+    """Whether bounds, along their first axis, begin with 0, never fall, and end with ends."""
+    falls = bounds[1:] < bounds[:-1]
+    return not bounds[0].any() and np.array_equal(bounds[-1], ends) and not falls.any()
+
+
+def are_lengths(lengths, total):
+    """Whether integers are lengths that add up to a total."""
+    return bool((lengths >= 0).all()) and lengths.sum(dtype=np.float64) == total
+
+
 def is_missing(value):
     """Whether a value stands for none: None, NaN or pandas.NA."""
     return value is None or is_pandas_na(value) or (isinstance(value, Real) and value != value)

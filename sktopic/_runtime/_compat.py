@@ -6,18 +6,19 @@ from inspect import signature
 from numbers import Integral
 from typing import Any, TypeAlias, TypeVar, cast
 
+import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._missing import is_pandas_na
 from sklearn.utils._param_validation import (
     HasMethods,
-    Interval,
     Options,
     StrOptions,
     make_constraint,
     validate_parameter_constraints,
 )
+from sklearn.utils._param_validation import Interval as _Interval
 
 try:  # scikit-learn >= 1.9
     from sklearn import callback
@@ -48,6 +49,14 @@ __all__ = [
 
 Counts: TypeAlias = sp.csr_matrix | sp.csr_array
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Interval(_Interval):  # type: ignore[misc]
+    """scikit-learn's interval, of numbers that NumPy calculates with: neither Fraction nor timedelta64."""
+
+    def is_satisfied_by(self, value: object) -> bool:
+        is_number = isinstance(value, int | float | np.number) and not isinstance(value, np.timedelta64)
+        return is_number and super().is_satisfied_by(value)
 
 
 def as_configured(counts: Counts) -> Counts:

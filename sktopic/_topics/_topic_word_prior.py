@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sktopic._documents._matrices import check_sparse_structure
-from sktopic._runtime._arrays import real_numbers
+from sktopic._runtime._arrays import are_bounds, real_numbers
 from sktopic._state._fields import State, array, number, part
 from sktopic._topics._prior import LARGEST, SMALLEST, check_parameters, check_prior
 
@@ -53,12 +53,8 @@ class PriorEntries(State):
         """Raise ValueError for arrays that do not fit together: kernels trust them."""
         if any(each is None for each in (self.indptr, self.topics, self.values, self.sums)):
             raise ValueError("some of its arrays are missing")
-        sizes, n_entries = np.diff(self.indptr), len(self.values)
-        if (
-            self.indptr.shape != (n_features + 1,)
-            or (self.indptr[0], self.indptr[-1]) != (0, n_entries)
-            or sizes.min(initial=0) < 0
-        ):
+        n_entries = len(self.values)
+        if self.indptr.shape != (n_features + 1,) or not are_bounds(self.indptr, n_entries):
             raise ValueError("its entries do not fit together")
         if n_entries and not 0 <= self.topics.min() <= self.topics.max() < self.sums.shape[1]:
             raise ValueError(f"it has topics from {self.topics.min()} to {self.topics.max()}")

@@ -205,7 +205,7 @@ def next_update(run: Run, passes: Passes, epoch: int, earlier_share: float = 0.0
         number=state.n_updates,
         is_first_visit=epoch == 0,
         is_whole_corpus=passes.size is None,
-        total_samples=passes.total_samples or state.corpus_size,
+        total_samples=float(passes.total_samples or state.corpus_size),
         pass_size=state.corpus_size,
         earlier_share=earlier_share,
     )
@@ -246,7 +246,7 @@ def add_minibatches(run: Run, documents, size: int, total_samples: float | None)
             number=state.n_updates,
             is_first_visit=True,
             is_whole_corpus=False,
-            total_samples=total_samples or expected_size(run.method, state, n_new),
+            total_samples=float(total_samples or expected_size(run.method, state, n_new)),
         )
         train_on_batch(run, reader, rows, update, n_new=n_new)
 

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from sktopic._documents._matrices import DocumentReader
+from sktopic._documents._sample_weight import LARGEST_CORPUS
 from sktopic._inference._token_counts import counts_exactly, log_rising_change
 from sktopic._kernels._groups import RootTopics
 from sktopic._kernels.hdp._gibbs import draw_tables, log_seatings
@@ -76,6 +77,15 @@ class CollapsedHDPState(State):
     chain: Chain = part(Chain)
     n_components_trace: np.ndarray = array(np.int64, None, starts_empty=True)
     n_components_range: np.ndarray = array(np.int64, 2)
+
+    def check(self):
+        """Raise ValueError for numbers that kernels cannot bear, as in a damaged file."""
+        if not (np.isfinite(self.words.totals).all() and np.isfinite(self.tables).all()):
+            raise ValueError("its numbers of tokens or tables are not finite")
+        if self.tables.min() < 0 or self.lengths.min(initial=0) < 0:
+            raise ValueError("it has negative numbers of tables or documents")
+        if self.lengths[1].sum(dtype=np.float64) > LARGEST_CORPUS:
+            raise ValueError("it has more documents than any corpus")
 
     @property
     def columns(self):

@@ -331,7 +331,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         # If it is learned from all documents, a larger start leads to a higher bound.
         start, default = (0.5, "auto") if self.learning_method == "memoized" else (0.1, 0.1)
         return DirectAssignment(
-            **{**self._common_settings(default), "n_components": self._initial_number()},
+            **self._common_settings(default),
             word_prior_start=start,
             inference=DocumentInference(
                 self.max_doc_update_iter, self.mean_change_tol, self.topic_expectation
@@ -341,10 +341,10 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         )
 
     def _initial_number(self):
-        """Return the initial number of topics. The start of training checks components_init."""
+        # The start of training checks components_init.
         given = self.components_init
         n_given = len(given) if isinstance(given, (list, tuple)) else sum(np.shape(given)[:1])
-        return self.n_components or n_given or DEFAULT_TOPICS
+        return int(self.n_components or n_given or DEFAULT_TOPICS)
 
     def _number_of_passes(self):
         return int(self.max_iter or DEFAULT_PASSES[self.learning_method])

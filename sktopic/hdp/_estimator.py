@@ -44,10 +44,14 @@ class MinibatchHDPEstimator(MinibatchEstimator):
     def _columns(self):
         return self._state.in_use
 
+    def _initial_number(self):
+        """Return the number of topics at the start."""
+        return int(self.n_components)
+
     def _common_settings(self, default):
         """Return the settings of all methods; default: topic_word_prior if it is None."""
         return {
-            "n_components": self.n_components,
+            "n_components": self._initial_number(),
             "components": self.components_init,
             "parameters": parameters_of(self, default),
             "steps": StepSize(self.learning_offset, self.learning_decay),

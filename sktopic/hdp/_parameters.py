@@ -53,7 +53,7 @@ def parameters_of(model, default):
         topic_concentration=model.topic_concentration,
         doc_concentration=model.doc_concentration,
         topic_word_prior=default if model.topic_word_prior is None else model.topic_word_prior,
-        **priors_of_concentrations(model),
+        **{name: tuple(map(float, prior)) for name, prior in priors_of_concentrations(model).items()},
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sktopic._kernels._groups import TokensByDocument
+from sktopic._runtime._arrays import are_lengths
 from sktopic._state._fields import State, array, array_fields, changed, count, number
 
 # Number of documents in the first window of a stream, and largest number of tokens in a window.
@@ -152,8 +153,7 @@ class Window(State):
         length, weight = self.length[: self.n_documents], self.document_weight[: self.n_documents]
         fits = (
             len(length) > 0
-            and np.all(length >= 0)
-            and length.sum() == self.n_tokens
+            and are_lengths(length, self.n_tokens)
             and all(((a >= 0) & (a < n)).all() for a, n in ((word, n_features), (topic, n_topics)))
             and all(((a > 0.0) & (a < np.inf)).all() for a in (size, weight))
         )

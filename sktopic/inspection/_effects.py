@@ -141,7 +141,7 @@ def estimate_effect(
         raise ValueError(f"covariates has {len(design)} rows, but X has {len(draws)} documents.")
     _check_design(design, names)
     effects, errors, freedom = pooled_regressions(design, draws)
-    width = stdtrit(freedom, 0.5 + confidence_level / 2) * errors
+    width = stdtrit(freedom, 0.5 + float(confidence_level) / 2) * errors
     n_topics = draws.shape[2]
     values = (
         np.tile(np.arange(n_topics), len(names)),

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.preprocessing import normalize
 
+from sktopic._documents._groups import check_groups
 from sktopic._estimators._plug_in import column_names, plug_in_topics, topic_labels, word_names
 from sktopic._runtime._arrays import largest
 from sktopic._runtime._compat import Interval, validate_params
@@ -152,7 +153,7 @@ def explore(
     dates : array-like of shape (n_samples,), default=None
         Date of each document, as in `topics_over_time`. Needs pandas.
     groups : array-like of shape (n_samples,), default=None
-        Group of each document, such as its source or label.
+        Group of each document, such as its source or label: numbers or strings.
     freq : str or pandas DateOffset, default=None
         Length of a period, as in `topics_over_time`. If None, each distinct integer or date is a period. More
         than 60 dates are grouped by the shortest of days, weeks, months, quarters, years and decades that
@@ -180,7 +181,8 @@ def explore(
     ImportError
         If dates are given and pandas is not installed.
     ValueError
-        If no document has words, or texts, dates or groups do not have one entry per document.
+        If no document has words, if texts, dates or groups do not have one entry per document, or if dates or
+        groups have missing values.
 
     See Also
     --------
@@ -236,7 +238,7 @@ def explore(
         )
     proportions = normalize(proportions.astype(np.float64), norm="l1", copy=False)
     texts = one_for_each(texts, "texts", len(lengths), "document of X")
-    group_of = one_for_each(groups, "groups", len(lengths), "document of X")
+    grouping = None if groups is None else check_groups(groups, len(lengths))
 
     n_tokens = lengths.sum()
     shares = lengths @ proportions / n_tokens
@@ -300,11 +302,11 @@ def explore(
         data["time"] = shares_by(codes, periods, lengths, proportions)
         for entry in entries:
             entry["period"] = periods[codes[entry["row"]]]
-    if group_of is not None:
-        group_of = [str(group) for group in group_of]
-        data["groups"] = shares_by_group(group_of, lengths, proportions)
+    if grouping is not None:
+        group_names, codes = [str(name) for name in grouping[0].tolist()], grouping[1]
+        data["groups"] = shares_by_group(group_names, codes, lengths, proportions)
         for entry in entries:
-            entry["group"] = group_of[entry["row"]]
+            entry["group"] = group_names[codes[entry["row"]]]
     return Explorer(data)
 
 

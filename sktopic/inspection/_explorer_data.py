@@ -161,14 +161,13 @@ def shares_by(codes, names, lengths, proportions):
     }
 
 
-def shares_by_group(groups, lengths, proportions):
+def shares_by_group(names, codes, lengths, proportions):
     """Return shares of topics in groups, those with most tokens first, and the number of omitted groups."""
-    names, codes = np.unique(np.asarray(groups, dtype=object), return_inverse=True)
     tokens = np.bincount(codes, weights=lengths)
     order = np.argsort(-tokens, kind="stable")
     codes = np.argsort(order)[codes]
     kept = codes < MOST_GROUPS
-    shares = shares_by(codes[kept], names[order], lengths[kept], proportions[kept])
+    shares = shares_by(codes[kept], [names[group] for group in order], lengths[kept], proportions[kept])
     return {**shares, "omitted": max(0, int(np.count_nonzero(tokens)) - MOST_GROUPS)}
 
 

@@ -287,7 +287,7 @@ def interval_of_share(share, error, n_documents, confidence_level):
     The interval of a share with standard error zero is the share itself.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        quantile = stdtrit(n_documents - 1.0, 0.5 + confidence_level / 2)[:, None]
+        quantile = stdtrit(n_documents - 1.0, 0.5 + float(confidence_level) / 2)[:, None]
         width = np.where(error == 0, 0, quantile * error / (share * (1 - share)))
         middle = logit(share)
     return expit(middle - width), expit(middle + width)
@@ -332,7 +332,9 @@ def _read_dates(pandas, dates, years):
         try:
             return pandas.DatetimeIndex(pandas.to_datetime(dates))
         except (TypeError, ValueError) as error:
-            raise ValueError(f"dates cannot be read by pandas.to_datetime: {error}") from error
+            raise ValueError(
+                f"dates cannot be read by pandas.to_datetime: {error}. Give integers for other periods."
+            ) from error
     if not years:
         return dates
     if len(dates) and not 1 <= dates.min() <= dates.max() <= 9999:

@@ -279,7 +279,7 @@ class LangevinLDA(MinibatchLDAEstimator):
         return self._composed(
             inference=GibbsStep(self.doc_burn_in, self.doc_sweeps),
             prediction=GibbsInference(self.transform_burn_in, self.transform_sweeps),
-            rule=LangevinRule(self.learning_rate),
+            rule=LangevinRule(float(self.learning_rate)),
             steps=StepSize(self.learning_offset, self.learning_decay),
             smoothed=False,
         )

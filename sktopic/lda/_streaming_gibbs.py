@@ -183,7 +183,7 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
         return self._composed(
             inference=GibbsStep(self.doc_burn_in, 1, drawn=True),
             prediction=GibbsInference(self.transform_burn_in, self.transform_sweeps),
-            rule=RunningSum(self.decay),
+            rule=RunningSum(float(self.decay)),
             steps=mean_of_all,
         )
 

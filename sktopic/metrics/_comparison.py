@@ -35,6 +35,9 @@ class TopicMatches(NamedTuple):
     similarity: np.ndarray
 
 
+# Squared Hellinger distances below are rounding errors.
+EQUAL_TOPICS = 1e-14
+
 COMPARISON = {
     "metric": [StrOptions({"cosine", "hellinger", "average_jaccard"})],
     "n_words": [Interval(Integral, 1, None, closed="left")],
@@ -226,7 +229,9 @@ def _cosine(first, second):
 
 
 def _hellinger(first, second):
-    return 1.0 - np.sqrt(np.clip(1.0 - first @ second.T, 0.0, 1.0))
+    distances = np.clip(1.0 - first @ second.T, 0.0, 1.0)  # squared
+    distances[distances < EQUAL_TOPICS] = 0.0
+    return 1.0 - np.sqrt(distances)
 
 
 def _average_jaccard(first, second):

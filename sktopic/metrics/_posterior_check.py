@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
+from sktopic._documents._groups import check_groups
 from sktopic._documents._matrices import DocumentReader
 from sktopic._estimators._constraints import ANY_SWEEPS, AT_LEAST_ONE, N_JOBS, SOME_SWEEPS
 from sktopic._estimators._plug_in import (
@@ -22,7 +23,7 @@ from sktopic._estimators._plug_in import (
 from sktopic._inference._gibbs import draw_topics
 from sktopic._kernels._groups import Chains
 from sktopic._kernels.random._rng import combine_keys, position_keys, uniforms
-from sktopic._runtime._arrays import is_missing, largest
+from sktopic._runtime._arrays import largest
 from sktopic._runtime._compat import validate_params
 from sktopic._runtime._optional import import_pandas
 from sktopic._runtime._parallel import Workers
@@ -240,7 +241,7 @@ def posterior_predictive_check(
         tokens_key = combine_keys(TOPICS_KEY, key)
         tokens = _draw_tokens(documents, topics, prior, possible, burn_in, tokens_key, workers)
         if groups is not None:
-            tokens = tokens._replace(group=_numbered(groups, tokens.n_documents)[tokens.group])
+            tokens = tokens._replace(group=check_groups(groups, tokens.n_documents)[1][tokens.group])
         top = largest(components, n_words)
         pieces = [
             (tokens.of_topic(k), components[k], top[k], n_replications, combine_keys(WORDS_KEY, key, k))
@@ -308,29 +309,6 @@ def _draw_tokens(documents, topics, prior, possible, burn_in, key, workers):
     order = np.argsort(z, kind="stable")
     bounds = np.searchsorted(z[order], np.arange(len(prior) + 1))
     return Tokens(word[order], document[order], weight[order], bounds, n_documents)
-
-
-def _numbered(given, n_documents):
-    """Return the number of the group of each document, ndarray of shape (n_documents,)."""
-    allowed = "groups is invalid: must be an array of numbers or of strings."
-    try:
-        groups = np.asarray(given)
-    except ValueError:  # lists of several lengths
-        raise ValueError(allowed) from None
-    if groups.shape != (n_documents,):
-        raise ValueError(f"groups has shape {groups.shape}; X has {n_documents} documents.")
-    if groups.dtype.kind in "OSU":
-        missing = [n for n, value in enumerate(given) if is_missing(value) or value != value]  # also NaT
-    else:
-        missing = np.flatnonzero(groups != groups)
-    if len(missing):
-        raise ValueError(f"groups has a missing value for document {missing[0]}; leave such documents out.")
-    if groups.dtype.kind in "SU" and not all(isinstance(value, (str, bytes)) for value in given):
-        raise ValueError(allowed)  # numbers beside strings have become strings
-    try:
-        return np.unique(groups, return_inverse=True)[1]
-    except TypeError:  # values that cannot be sorted
-        raise ValueError(allowed) from None
 
 
 def _check_topic(tokens, probabilities, top, n_replications, key):

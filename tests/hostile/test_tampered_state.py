@@ -34,6 +34,14 @@ def _with_values(array, value):
     return array
 
 
+def _overflowing(array, quarters):
+    """With quarters of the range of integers added, so that sums or differences overflow."""
+    array = array.copy()
+    added = np.array(quarters[: array.size]) * 2 ** (8 * array.itemsize - 2)
+    array.flat[:4] = array.flat[:4] + added
+    return array
+
+
 def _cast(dtype):
     def cast(array):
         with np.errstate(all="ignore"):
@@ -76,6 +84,8 @@ INDICES = {
     "huge": lambda array: _with_values(array, HUGE),
     "hugely negative": lambda array: _with_values(array, -HUGE),
     "one too large": lambda array: _with_values(array, array.max(initial=0) + 1),
+    "a sum that overflows": lambda array: _overflowing(array, [1, 1, 1, 1]),
+    "differences that overflow": lambda array: _overflowing(array, [0, 1, -2, -1]),
     "twice the same": lambda array: _with_values(array, array.ravel()[0] if array.size else 0),
 }
 SCALARS = {"negative": -1, "huge": HUGE, "zero": 0, "a fraction": 0.5, "300 digits": 10**300, "a string": "x"}

@@ -12,6 +12,7 @@ from scipy.special import xlogy
 
 from sktopic._inference._pieces import document_pieces
 from sktopic._kernels.hdp._memoized import keep_shares
+from sktopic._runtime._arrays import are_bounds, are_lengths
 from sktopic._state._fields import State, array
 
 # Shares of topics in a cell below this are dropped, and the others made larger: a share of that size is worth
@@ -262,14 +263,14 @@ def checked(held, n_features):
     bounds, lengths, n_topics = held.bounds, held.lengths, held.entropy.shape[1]
     ends = [len(held.tokens), len(held.document_tokens), len(held.sample_weight)]
     numbers = (held.word, n_features), (held.topic, n_topics), (held.document_topic, n_topics)
+    sums = held.tokens, held.document_tokens, held.sample_weight
     fits = (
         len(bounds) == len(held.entropy) + 1
-        and not bounds[0].any()
-        and bounds[-1].tolist() == ends
-        and np.all(np.diff(bounds, axis=0) >= 0)
-        and np.all(lengths >= 0)
+        and are_bounds(bounds, ends)
+        and are_lengths(lengths, ends[1])
         and np.array_equal(np.append(0, np.cumsum(lengths))[bounds[:, 2]], bounds[:, 1])
         and all(((array >= 0) & (array < n)).all() for array, n in numbers)
+        and all(((array >= 0.0) & (array < np.inf)).all() for array in sums)
     )
     if fits:
         return held
