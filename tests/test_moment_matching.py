@@ -118,8 +118,8 @@ def test_attributes_agree_with_each_other(estimator):
         means = [np.append(PRIOR[: k + 1] / PRIOR[: k + 1].sum(), np.zeros(4 - k)) for k in range(5)]
         assert_allclose(mixture(model, zeros), np.tile(gamma @ means, (2, 1)), rtol=1e-12)
     before = state(model)
-    for array in (model.topic_word_posterior_, model.doc_topic_prior_):  # copies
-        array[:] = -1.0
+    model.topic_word_posterior_[:] = -1.0  # a copy
+    assert not model.doc_topic_prior_.flags.writeable
     assert_same_state(state(model), before)
 
 

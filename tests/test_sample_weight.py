@@ -165,7 +165,6 @@ def test_what_is_no_weight_is_refused_and_changes_nothing():
     before = state(model)
     for wrong, message in (
         (ones[:3], r"sample_weight has shape \(3,\)"),
-        (np.array(1.0), r"sample_weight has shape \(\)"),
         (ones[:, None], r"sample_weight has shape \(41, 1\)"),
         (np.r_[-1.0, ones[1:]], "sample_weight has -1 for sample 0"),
         (np.r_[ones[1:], np.nan], "sample_weight has nan for sample 40"),

@@ -51,7 +51,7 @@ Counts: TypeAlias = sp.csr_matrix | sp.csr_array
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Interval(_Interval):  # type: ignore[misc]
+class Interval(_Interval):
     """scikit-learn's interval, of numbers that NumPy calculates with: neither Fraction nor timedelta64."""
 
     def is_satisfied_by(self, value: object) -> bool:

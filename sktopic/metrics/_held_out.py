@@ -40,7 +40,7 @@ SCORING_MODULES = "sklearn.callback.", "sklearn.inspection.", "sklearn.metrics."
 FOLD_IN_KEY = combine_keys(0, 0x666F6C64)
 PARTICLE_KEY = combine_keys(0, 0x70617274)
 
-COMPLETION_CONSTRAINTS = {
+COMPLETION_CONSTRAINTS: dict[str, list[Any]] = {
     "hidden_fraction": [Interval(Real, 0, 1, closed="neither")],
     "n_repeats": [Interval(Integral, 1, None, closed="left")],
     "burn_in": [ANY_SWEEPS],
