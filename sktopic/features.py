@@ -226,12 +226,12 @@ def _new_words(vectorizer, texts, min_df):
         raise ValueError("texts is invalid: must have at least one text.")
     limits = vectorizer.min_df if min_df is None else min_df, vectorizer.max_df
     least, most = (limit if isinstance(limit, Integral) else limit * n_texts for limit in limits)
-    asked, permitted = min(math.ceil(least), n_texts), math.floor(most)
-    if permitted < asked:
+    asked, permitted = math.ceil(least), math.floor(most)
+    if permitted < min(asked, n_texts):
         raise ValueError(
             f"max_df={limits[1]} of the vectorizer is invalid: permits words in at most {permitted} of the "
-            f"{n_texts} texts, and min_df={limits[0]} asks for {asked}. Give more texts, or permit frequent "
-            "words by vectorizer.set_params(max_df=1.0)."
+            f"{n_texts} texts, and min_df={limits[0]} asks for {asked}. Permit frequent words by "
+            "vectorizer.set_params(max_df=1.0)."
         )
     words = [word for word, n in counts.items() if least <= n <= most]
     strange = [word for word in words if not isinstance(word, str)]

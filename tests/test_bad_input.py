@@ -4,6 +4,7 @@ import copy
 import re
 import time
 import tracemalloc
+from fractions import Fraction
 from functools import partial
 from itertools import cycle
 from numbers import Real
@@ -525,3 +526,15 @@ def test_entries_below_the_range_may_add_up_to_a_count_in_it():
 def test_averaging_cannot_be_switched_during_training():
     model = make_model().partial_fit(X).set_params(average=True)
     assert_raises(ValueError, "average=True", model.partial_fit, X)
+
+
+def test_numbers_that_numpy_does_not_calculate_with_are_refused():
+    for settings in (
+        {"learning_decay": Fraction(3, 5)},
+        {"max_iter": np.timedelta64(2, "s")},
+        {"topic_word_prior": np.float16(np.inf)},
+    ):
+        (name,) = settings
+        assert_raises(
+            ValueError, f"'{name}' parameter of OnlineEMLDA must be", OnlineEMLDA(**settings).fit, [[1, 2]]
+        )

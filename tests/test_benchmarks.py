@@ -86,6 +86,9 @@ def test_a_study_measures_the_runs_that_are_missing_and_wanted(study, versions, 
     assert found == [(1, None, None), (3, 3, 1)]  # of which only the second was measured one at a time
     results.measure(dict_of, runs, lambda run: (run[2],), needs=["more"])
     assert results.cache.get("OldLDA", {"passes": 2}, 1)["more"] == 1
+    arguments.only = ["sed=1"]
+    with pytest.raises(SystemExit, match="--only sed: the columns of runs are model, options, seed"):
+        results.measure(dict_of, runs)
 
 
 def dict_of(model, options, seed, more):

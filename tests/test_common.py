@@ -143,6 +143,18 @@ def test_topics_proportions_and_scores_are_what_they_are_called(estimator):
     assert model.perplexity(HELD_OUT) == pytest.approx(np.exp(-model.score(HELD_OUT)), rel=1e-12)
 
 
+@each(defaults())
+def test_parameters_of_any_numeric_type_are_the_numbers_that_they_show(estimator):
+    numbers = {"n_components": 4, "total_samples": 60000, "learning_rate": 0.25, "decay": 0.5}
+    types = np.uint64, np.float16, np.float32, np.float16
+    given = {name: kind(value) for kind, (name, value) in zip(types, numbers.items())}
+    for name in ("topic_concentration_prior", "doc_concentration_prior"):
+        numbers[name], given[name] = (127, 1), (np.int8(127), np.int8(1))  # whose sums with int8 overflow
+    models = [new(estimator, **having(estimator, **each)).fit(X) for each in (numbers, given)]
+    assert_array_equal(models[0].components_, models[1].components_)
+    assert_array_equal(models[0].transform(HELD_OUT), models[1].transform(HELD_OUT))
+
+
 @each(defaults(is_bounded))
 def test_number_of_topics_is_inferred_up_to_the_one_given(estimator):
     """Averages forget topics by and by."""

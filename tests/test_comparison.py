@@ -69,6 +69,8 @@ def test_equal_topics_have_similarity_one_and_disjoint_ones_zero(metric):
     same = match_topics(FIRST[order], FIRST * [[2], [3], [0.1], [1]], metric=metric)
     assert_array_equal(same.second, order)
     assert_allclose(same.similarity, 1.0, atol=1e-7)
+    itself = match_topics(FIRST, FIRST, metric=metric)
+    assert_allclose(itself.similarity, 1.0, rtol=0.0, atol=1e-15)
     halves = np.zeros((2, 20))
     halves[0, :10] = halves[1, 10:] = 1
     assert match_topics(halves[:1], halves[1:], metric=metric).similarity == pytest.approx([0.0])

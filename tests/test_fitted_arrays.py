@@ -157,13 +157,15 @@ def _with_quarters(array, *quarters):
         (OnlineEMLDA(4, topic_word_prior=BOOSTED), "word_prior.entries.indptr", (0, 1, -2, -1)),
         (CollapsedGibbsLDA(4, topic_word_prior=BOOSTED), "prior.entries.indptr", (0, 1, -2, -1)),
         (DirectAssignmentHDP(5, learning_method="memoized"), "summaries.lengths", (1, 1, 1, 1)),
-        (DirectAssignmentHDP(5, learning_method="memoized"), "summaries.bounds", (0, 0, 0, 1, 1, 1)),
         (DirectAssignmentHDP(5, learning_method="memoized"), "summaries.tokens", -1e20),
         (DirectAssignmentHDP(5, learning_method="memoized"), "summaries.document_tokens", np.nan),
         (CollapsedGibbsHDP(5), "lengths", 2**62),
         (CollapsedGibbsHDP(5), "lengths", -1),
         (CollapsedGibbsHDP(5), "tables", -1.0),
         (CollapsedGibbsHDP(5), "words.totals", np.nan),
+        (DirectAssignmentHDP(5), "words.totals", np.nan),
+        (DirectAssignmentHDP(5), "weights", -1e20),
+        (OnlineEMHDP(5), "ids", 2**63 - 1),
     ],
 )
 def test_numbers_on_which_kernels_would_run_on_are_refused(estimator, field, change):

@@ -240,6 +240,7 @@ def test_learned_shares_do_not_suit_few_documents_of_a_few_words():
         "Half of the documents have at most 7 different words, and there are fewer than"
     )
     assert "OnlineEMLDA" in message and "doc_topic_prior=0.05" in message
+    assert warnings_of(quick.fit, sp.vstack([short] * 34)) == [message]
     for X in long, short[:1000], sp.vstack([short[:999], long]), sp.vstack([short] * 58):
         assert not warnings_of(quick.fit, X)
     for settings in {"doc_topic_prior": 0.05}, {"doc_topic_prior": np.ones(20)}, {"prior_update": "gamma"}:

@@ -304,7 +304,7 @@ def test_errors_name_the_parameter_and_what_is_allowed():
         (
             lambda: plot_topic_dendrogram(COMPONENTS[:1]),
             ValueError,
-            "has 1 topic; similarities need",
+            "has 1 topic; must have at least two",
         ),
         (lambda: plot_scores([1], 3), TypeError, "scores=3 is invalid"),
         (lambda: plot_scores([1], [1], labels=3), ValueError, "'labels' .* Got 3"),

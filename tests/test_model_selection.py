@@ -195,6 +195,11 @@ def test_scores_that_are_missing_choose_nothing():
     assert np.isnan(once.models[0].stability)
 
 
+def test_folds_are_five_by_default():
+    curves = [topic_number_curve(LDA, X, n_components=[2], cv=cv, n_words=4) for cv in (5, None)]
+    assert measured(curves[0]) == measured(curves[1])
+
+
 def test_folds_may_be_masks():
     positions = [(np.arange(20, 60), np.arange(20)), (np.arange(40), np.arange(40, 60))]
     masks = [tuple(np.isin(np.arange(60), part) for part in fold) for fold in positions]

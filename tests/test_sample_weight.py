@@ -142,7 +142,8 @@ def test_documents_of_weight_zero_are_not_there_and_weights_of_one_change_no_bit
     model.partial_fit(X[SOME], sample_weight=[True] * SOME.sum())
     assert_same_state(state(model), state(other.partial_fit(X[SOME])))
     assert model.score(X, sample_weight=1.0 * SOME) == other.score(X[SOME])
-    assert_same_state(state(model.fit(X, sample_weight=1)), state(other.fit(X)))
+    for one in (1, np.array(1.0)):
+        assert_same_state(state(model.fit(X, sample_weight=one)), state(other.fit(X)))
 
 
 def test_early_stopping_weighs_the_documents_that_are_held_out():

@@ -14,7 +14,11 @@ def check_groups(given, n_documents):
         raise ValueError(allowed) from None
     if groups.shape != (n_documents,):
         raise ValueError(f"groups has shape {groups.shape}; X has {n_documents} documents.")
-    if groups.dtype.kind in "OSU":
+    if groups.dtype.kind in "cV":
+        raise ValueError(allowed)
+    if np.ma.is_masked(given):
+        missing = np.flatnonzero(np.ma.getmaskarray(given))
+    elif groups.dtype.kind in "OSUT":
         missing = [n for n, value in enumerate(given) if is_missing(value) or value != value]  # also NaT
     else:
         missing = np.flatnonzero(groups != groups)

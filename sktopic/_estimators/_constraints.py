@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from sktopic._documents._sample_weight import LARGEST_CORPUS
-from sktopic._runtime._compat import Interval, Options, StrOptions, make_constraint
+from sktopic._runtime._compat import Interval, Options, StrOptions, as_python, make_constraint
 from sktopic._topics._prior import LARGEST, LEARNED, SMALLEST
 
 # Largest integer of the kernels.
@@ -99,7 +99,7 @@ def checked_integer(name, value, least, most=None, advice=""):
 
 def checked_number(name, value, most, least=0.0):
     """Return a number from least to most as float; ValueError for any other value."""
-    number = value.item() if isinstance(value, np.generic) else value  # NumPy would cast `most` to its type
+    number = as_python(value)  # NumPy would cast `most` to its type
     if not isinstance(number, Real) or isinstance(number, bool) or not least <= number <= most:
         raise ValueError(f"{name}={value!r:.40} is invalid: must be a number from {least:g} to {most:g}.")
     return float(number)

@@ -33,7 +33,8 @@ class FittedAttribute:
             raise AttributeError(f"this {type(model).__name__} has no {self._name}: {advice}")
         if not isinstance(value, np.ndarray):
             return value
-        view = value.view()  # whose shape is its own: kernels trust the size of the array
+        # A read-only view: users change neither its numbers nor the shape that kernels trust.
+        view = value.view()
         view.flags.writeable = False
         return view
 

@@ -148,8 +148,8 @@ def check_values(model):
             continue
         if not isinstance(value, TYPES[kind]) or isinstance(value, bool):
             raise damaged(model, f"{name} is {value!r:.40}")
-        if kind == "count" and not 0 <= value < 2**63:
-            raise damaged(model, f"{name} is {value}, where a number from 0 to 2**63 - 1 is needed")
+        if kind == "count" and not 0 <= value <= 2**62:  # to which numbers of the next call can be added
+            raise damaged(model, f"{name} is {value}, where a number from 0 to 2**62 is needed")
         if kind == "number" and not isfinite(value):
             raise damaged(model, f"{name} is {value}, where a finite number is needed")
 

@@ -60,6 +60,8 @@ from sktopic._typing import DocumentsLike, FloatArray, FloatingArray
 
 # Number of documents above which transform, score and similar methods show progress if verbose.
 MANY_DOCUMENTS = 10_000
+# Documents times topics that are inferred faster than threads are started.
+QUICK = 2000
 # Documents per block of iter_word_topics.
 BLOCK_SIZE = 1024
 
@@ -383,8 +385,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         model, n_documents = inference.model, documents.n_documents
         name = f"{type(self).__name__}.{name}"
         shown = model.verbose and (n_documents is None or n_documents > MANY_DOCUMENTS)
-        # To start threads takes longer than to infer one document.
-        n_jobs = 1 if n_documents == 1 else model.n_jobs
+        is_quick = n_documents is not None and n_documents * model.n_components_ <= QUICK
+        n_jobs = 1 if is_quick else model.n_jobs
         with Workers(n_jobs) as workers, Progress(name, n_documents, shown=shown) as progress:
             return function(inference, documents, workers, progress)
 

@@ -76,8 +76,9 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
 
     After this call, X must have columns for the new words in all methods. A new word starts with the weight
     `topic_word_prior` in every topic. The probabilities of known words decrease by the probability of the new
-    words; nothing else changes. If topic_word_prior is 0, training continues as if columns of zeros
-    for these words had been there from the start, up to rounding, unless topics are born (`OnlineEMHDP`).
+    words; nothing else changes. If topic_word_prior is 0, training continues, up to rounding, as if these
+    words had been columns of zeros from the start, with the same initial topics. This is not so if
+    `OnlineEMHDP` adds topics.
 
     Parameters
     ----------

@@ -100,6 +100,8 @@ class VariationalStep(CellwiseStep):
         return self.run(first.batch, first.topics, first.prior, gamma, 0, workers)
 
     def run(self, batch, topics, prior, gamma, max_iter, workers):
+        if not prior.shape[-1]:  # by which the kernel divides
+            raise ValueError("the fitted state is damaged: no topic is left. Load it from an intact file.")
         update = partial(_update, rows=topics.rows, prior=prior, max_iter=max_iter, tol=self.tol)
         own_priors = [prior] if prior.ndim == 2 else []
         gamma, expectation, share, changes = joined_results(update, batch, workers, gamma, *own_priors)

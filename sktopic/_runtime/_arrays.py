@@ -59,7 +59,7 @@ def real_numbers(value, booleans=True):
         raise ValueError from error
 
 
-# Of integers in damaged files, sums and differences may overflow, and be those of other numbers.
+# Sums and differences of integers in a damaged file may overflow to plausible values: both avoid them.
 
 
 def are_bounds(bounds, ends):

@@ -38,6 +38,7 @@ __all__ = [
     "Options",
     "StrOptions",
     "as_configured",
+    "as_python",
     "has_progress_bar",
     "is_pandas_na",
     "make_constraint",
@@ -51,12 +52,18 @@ Counts: TypeAlias = sp.csr_matrix | sp.csr_array
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def as_python(value: object) -> object:
+    """A NumPy scalar as a Python object, others as they are."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 class Interval(_Interval):
     """scikit-learn's interval, of numbers that NumPy calculates with: neither Fraction nor timedelta64."""
 
     def is_satisfied_by(self, value: object) -> bool:
-        is_number = isinstance(value, int | float | np.number) and not isinstance(value, np.timedelta64)
-        return is_number and super().is_satisfied_by(value)
+        if isinstance(value, np.timedelta64) or not isinstance(value, int | float | np.number):
+            return False
+        return super().is_satisfied_by(as_python(value))  # to the type of which NumPy would cast the bounds
 
 
 def as_configured(counts: Counts) -> Counts:

@@ -33,7 +33,7 @@ LEARNED = ("auto", "auto-symmetric")
 # Measured over five corpora at 20, 100 and 1000 topics: see doc/research/defaults.rst.
 def default_prior(n_components):
     """The default Dirichlet parameter of topic proportions: n_components ** -0.55."""
-    return n_components**-0.55
+    return int(n_components) ** -0.55  # NumPy's power may differ in the last bit
 
 
 def default_topic_word_prior(n_components):

@@ -7,13 +7,12 @@ import numpy as np
 from scipy.special import gammaln
 
 from sktopic._documents._matrices import DocumentReader
-from sktopic._documents._sample_weight import LARGEST_CORPUS
 from sktopic._inference._token_counts import counts_exactly, log_rising_change
 from sktopic._kernels._groups import RootTopics
 from sktopic._kernels.hdp._gibbs import draw_tables, log_seatings
 from sktopic._kernels.hdp._gibbs_split_merge import split_merge
 from sktopic._kernels.random._rng import combine_keys, uniforms
-from sktopic._runtime._arrays import columns_of
+from sktopic._runtime._arrays import are_lengths, columns_of
 from sktopic._state._fields import State, array, count, edited, grown, number, part, total
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics, of_topics
 from sktopic._topics._word_count_views import probabilities
@@ -79,13 +78,13 @@ class CollapsedHDPState(State):
     n_components_range: np.ndarray = array(np.int64, 2)
 
     def check(self):
-        """Raise ValueError for numbers that kernels cannot bear, as in a damaged file."""
+        """Raise ValueError for numbers that kernels do not check, as in a damaged file."""
         if not (np.isfinite(self.words.totals).all() and np.isfinite(self.tables).all()):
             raise ValueError("its numbers of tokens or tables are not finite")
         if self.tables.min() < 0 or self.lengths.min(initial=0) < 0:
-            raise ValueError("it has negative numbers of tables or documents")
-        if self.lengths[1].sum(dtype=np.float64) > LARGEST_CORPUS:
-            raise ValueError("it has more documents than any corpus")
+            raise ValueError("it has negative numbers of tables or tokens")
+        if not are_lengths(self.lengths[1], self.chain.n_samples_seen):
+            raise ValueError("the numbers of documents of each length do not add up to n_samples_seen_")
 
     @property
     def columns(self):

@@ -14,6 +14,8 @@ from sktopic.hdp._memoized._summaries import StoredSummaries
 
 # Smallest weight of a topic, and of all topics that are not represented.
 SMALLEST_WEIGHT = 1e-10
+# How far the sum of the weights may be above 1.
+ROUNDING = 1e-6
 # For each topic: number of refused splits, and of refused merges with its likeliest partners, since it was
 # made or last changed, and the update of the next trial. In memoized training, drops take the place of merges
 # and passes that of updates.
@@ -58,6 +60,12 @@ class DirectAssignmentState(HDPState):
     move_history: np.ndarray = array(MOVE, None, starts_empty=True)
     summaries: StoredSummaries | None = part(StoredSummaries, optional=True)
     training_history: np.ndarray | None = array(PASS, None, optional=True)
+
+    def check(self):
+        """Raise ValueError if parts do not fit together."""
+        super().check()
+        if not (self.weights.min() >= 0.0 and self.weights.sum() <= 1.0 + ROUNDING):
+            raise ValueError("weights must be shares whose sum is at most 1")
 
     @property
     def n_topics(self):

@@ -77,6 +77,10 @@ class HDPState(MinibatchState):
         used, n_topics = self.in_use, self.words.n_topics
         if used[0] < 0 or used[-1] >= n_topics or (used[1:] <= used[:-1]).any():
             raise ValueError(f"in_use must have ascending numbers below {n_topics}")
+        if self.ids.max() > 2**62:  # the next ones follow from these
+            raise ValueError(f"ids must have numbers up to 2**62, but has {self.ids.max()}")
+        if not np.isfinite(self.words.totals).all():
+            raise ValueError("the numbers of tokens of its topics are not finite")
 
 
 def are_in_use(tokens):

@@ -1,7 +1,6 @@
 """Concentrations and the prior of topics as parameters: given, or learned, some with Gamma priors."""
 
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
@@ -60,8 +59,7 @@ def parameters_of(model, default):
 def check_concentration_priors(model):
     """Raise ValueError for priors that are not a shape and a rate."""
     for name, prior in priors_of_concentrations(model).items():
-        numbers = len(prior) == 2 and all(isinstance(x, Real) and not isinstance(x, bool) for x in prior)
-        if not (numbers and all(SMALLEST <= x <= LARGEST for x in prior)):
+        if len(prior) != 2 or not all(PRIOR.is_satisfied_by(x) and not isinstance(x, bool) for x in prior):
             raise ValueError(
                 f"{name}={prior!r} is invalid: must be a tuple (shape, rate) of numbers between "
                 f"{SMALLEST:g} and {LARGEST:g}."

@@ -303,7 +303,7 @@ def explore(
         for entry in entries:
             entry["period"] = periods[codes[entry["row"]]]
     if grouping is not None:
-        group_names, codes = [str(name) for name in grouping[0].tolist()], grouping[1]
+        group_names, codes = list(map(str, grouping[0])), grouping[1]
         data["groups"] = shares_by_group(group_names, codes, lengths, proportions)
         for entry in entries:
             entry["group"] = group_names[codes[entry["row"]]]

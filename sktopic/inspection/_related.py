@@ -208,7 +208,7 @@ def _set_labels(axis, labels, order):
 def _joined(similarity):
     """Return the tree of topics as a matrix of scipy.cluster.hierarchy.linkage."""
     if len(similarity) < 2:
-        raise ValueError("model_or_components has 1 topic; similarities need at least two.")
+        raise ValueError("model_or_components has 1 topic; must have at least two.")
     distances = squareform(1 - similarity, checks=False)
     return linkage(distances, method="average", optimal_ordering=True)
 
