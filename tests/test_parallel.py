@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from joblib.parallel import ParallelBackendBase
 
+from sktopic._estimators import _topic_model
 from sktopic._kernels.threads import _team
 from sktopic._runtime import _parallel
 from sktopic._runtime._arrays import FROM_SYSTEM, Scratch
 from sktopic._runtime._parallel import Workers
+from sktopic.lda import OnlineEMLDA
 
 
 @pytest.mark.slow
@@ -76,3 +78,18 @@ def test_scratch_is_used_again_by_the_next_large_array_when_nothing_refers_to_it
     assert scratch.empty((2, FROM_SYSTEM // 16 + 1), np.float64).ctypes.data == address
     small = [scratch.empty((3,), np.int32) for _ in range(2)]
     assert not np.shares_memory(*small)
+
+
+def test_few_documents_start_no_threads(monkeypatch):
+    model, asked = OnlineEMLDA(4, n_jobs=2, random_state=0).fit(np.ones((9, 50))), []
+
+    class Noted(Workers):
+        def __init__(self, n_jobs):
+            asked.append(n_jobs)
+            super().__init__(n_jobs)
+
+    monkeypatch.setattr(_topic_model, "Workers", Noted)
+    for n_documents in (1, 500, 501):
+        model.transform(np.ones((n_documents, 50)))
+    model.score(iter([np.ones((9, 50))]))  # of how many documents is not known
+    assert asked == [1, 1, 2, 2]
