@@ -19,8 +19,9 @@ from sklearn.utils.estimator_checks import check_estimator
 import sktopic
 from sktopic._inference import _pieces
 from sktopic._state._fields import State
-from sktopic.datasets import make_lda_documents
+from sktopic.datasets import make_lda_documents, save_corpus
 from sktopic.hdp import DirectAssignmentHDP, HybridHDP
+from sktopic.lda import OnlineEMLDA
 
 from .conftest import assert_raises, assert_same_state, fingerprint, fitted_state, state
 from .lda_models import Recorder
@@ -153,6 +154,13 @@ def test_parameters_of_any_numeric_type_are_the_numbers_that_they_show(estimator
     models = [new(estimator, **having(estimator, **each)).fit(X) for each in (numbers, given)]
     assert_array_equal(models[0].components_, models[1].components_)
     assert_array_equal(models[0].transform(HELD_OUT), models[1].transform(HELD_OUT))
+
+
+def test_a_batch_may_be_larger_than_any_corpus(tmp_path):
+    corpus = save_corpus(tmp_path / "corpus", X)
+    settings = {"early_stopping": True, "validation_fraction": 0.3}
+    models = [new(OnlineEMLDA, batch_size=size, **settings).fit(corpus) for size in (X.shape[0], 2**70)]
+    assert_array_equal(models[0].components_, models[1].components_)
 
 
 @each(defaults(is_bounded))

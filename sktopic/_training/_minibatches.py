@@ -234,7 +234,8 @@ def end_pass(run: Run, epoch):
 
 def batch_size(documents, size):
     """Documents of a batch; size : of a batch, or None: all are one."""
-    return max(documents.n_documents, 1) if size is None else size
+    most = max(int(documents.n_documents), 1)
+    return most if size is None else min(size, most)
 
 
 def add_minibatches(run: Run, documents, size: int, total_samples: float | None):
