@@ -56,7 +56,7 @@ N_CELLS, N_TEST_CELLS = 1000, 300
 ALPHA_SUM, ETA, SWEEPS = 50.0, 0.1, 150
 TEXT_TOPICS = 100
 NUMBERS = (4, 6, 8, 10, 12, 15, 20, 30)
-SEEDS = {"cells": 3, "text": 1, "number": 3}
+SEEDS = {"cells": 3, "text": 1, "number": 3, "engines": 3}
 
 
 def cells():
@@ -283,9 +283,8 @@ ENGINES = {
 OURS = "OnlineEMLDA"  # with which others are compared
 CORPORA = {"kos": 1000, "20news": 10_000}  # and the most topics: topica refuses more topics than words
 READ_TOPICS = 50  # at which coherence and diversity are measured
-# By the number of topics: processor seconds of the longest run, and the number of seeds.
-BUDGETS = {READ_TOPICS: 4, 100: 10, 1000: 10, 10_000: 16}
-N_SEEDS = {READ_TOPICS: 3, 100: 3, 1000: 3, 10_000: 1}
+# By the number of topics: processor seconds of the longest run.
+BUDGETS = {READ_TOPICS: 4, 100: 10, 1000: 10, 10_000: 32}
 SHARES = 1 / 16, 1 / 4, 1
 LEAST_RISE, LEARNED_RISE = 0.002, 0.02  # of the score, of the last run and since the first
 MODEL_HEAD = ["seconds of training", "score, nats per word"]
@@ -388,9 +387,8 @@ def is_slow(study, run):
 def runs_of(part):
     """An engine that finds the number of topics runs once, beside those with TEXT_TOPICS."""
     if part == "engines":
-        grid = product(range(max(N_SEEDS.values())), CORPORA, BUDGETS, ENGINES)
-        runs = [(part, *run, seed) for seed, *run in grid if seed < N_SEEDS[run[1]]]
-        return [run for run in runs if runs_on(*run[1:4])]
+        grid = product(range(SEEDS[part]), CORPORA, BUDGETS, ENGINES)
+        return [(part, *run, seed) for seed, *run in grid if runs_on(*run)]
     return [(part, name, seed) for seed, name in product(range(SEEDS[part]), MODELS.get(part, NUMBERS))]
 
 
@@ -432,8 +430,8 @@ def curves(study):
 
 
 def seeds_of(study, corpus, n_components, name):
-    seeds = range(N_SEEDS[n_components])
-    return study.cache.found(("engines", corpus, n_components, name, seed) for seed in seeds)
+    runs = (("engines", corpus, n_components, name, seed) for seed in range(SEEDS["engines"]))
+    return study.cache.found(runs)
 
 
 def best_rows(study, found):

@@ -155,8 +155,8 @@ def test_what_does_not_belong_to_a_model_is_refused_and_changes_nothing(estimato
         other = f"X has 7 features, but {type(model).__name__} is expecting 12 feat"
         assert_raises(ValueError, other, call, model, method, OTHER)
         assert_raises(ValueError, "feature names should match", call, model, method, frame(X, "b"))
-    for size in (0, -1, NAN, INF, 10**400, "all") if hasattr(model, "elbo") else ():
-        assert_raises((ValueError, TypeError), "total_samples", model.elbo, frame(X, "a"), total_samples=size)
+    for size in (0, -1, 5e-324, NAN, INF, 10**400, "all") if hasattr(model, "elbo") else ():
+        assert_raises(ValueError, "total_samples", model.elbo, frame(X, "a"), total_samples=size)
     assert_same_state(state(model), before)
 
 
@@ -304,7 +304,9 @@ def test_odd_counts_are_learned(estimator, odd):
 @pytest.mark.slow
 @every_variant
 def test_parameters_at_their_bounds_stay_finite(estimator):
-    names = estimator.get_params().keys() - {"total_samples", "n_components_prior"}
+    names = estimator.get_params().keys() - {"n_components_prior"}
+    if estimator.get_params().get("learning_method") == "memoized":
+        names -= {"total_samples"}  # has to be None
     cases = [{name: value} for name in names for value in bounds_of(estimator, name)]
     both = having(estimator, topic_concentration=0, doc_concentration=0)
     cases += [dict(zip(both, ends)) for ends in zip(*(bounds_of(estimator, name) for name in both))]

@@ -356,7 +356,7 @@ def test_planted_effects_are_in_intervals_of_95_percent(n_rare):
 
 def test_effects_in_a_tiny_corpus_are_those_of_the_prior():
     X, D = documents(50)
-    model = DMRLDA(4, total_samples=5e-324, random_state=0).fit(X, covariates=D)
+    model = DMRLDA(4, total_samples=1e-12, random_state=0).fit(X, covariates=D)
     assert_allclose(model.covariate_effects_, 0.0, atol=1e-9)
     assert_allclose(model.covariate_effects_stderr_, 1.0, rtol=1e-9)
 

@@ -81,7 +81,7 @@ def measured(script, monkeypatch, tmp_path):
         "CORPORA": {"kos": 20},
         "READ_TOPICS": 5,
         "BUDGETS": {5: 640, 20: 6400},
-        "N_SEEDS": {5: 2, 20: 1},
+        "SEEDS": {**peers.SEEDS, "engines": 2},
     }
     for name, value in replaced.items():
         monkeypatch.setattr(peers, name, value)
@@ -97,9 +97,8 @@ def test_engines_get_equal_shares_of_a_budget_until_their_score_is_level(measure
     peers, study = measured
     ours, other = (engine.settings["seen"] for engine in peers.ENGINES.values())
     assert other == [(seed, passes) for seed in (0, 1) for passes in (1, 2, 8, 32)]
-    by_seed = [[(seed, passes) for passes in (1, 4, 16, 64)] for seed in (0, 1)]
-    assert ours == [*by_seed[0], *((0, passes) for passes in (1, 40, 160)), *by_seed[1]]
-    assert [row["levelled"] for row in study.cache.rows.values()] == [False, False, True, False, False]
+    assert ours == [(seed, passes) for seed in (0, 1) for passes in (1, 4, 16, 64, 1, 40, 160)]
+    assert [row["levelled"] for row in study.cache.rows.values()] == [False, False, True] * 2
 
 
 def test_a_later_seed_needs_the_first_and_that_its_first_pass_is_within_the_budget(measured, monkeypatch):

@@ -9,7 +9,7 @@ NO_WEIGHTS = np.empty(0)
 # Largest total_samples, and largest sum of weights. Powers of its product with the largest count stay below
 # 1e308: see digamma_exponent in _kernels/numbers/_vector.h.
 LARGEST_CORPUS = 1e14
-# A document of less would vanish beside the others.
+# Smallest total_samples too. A document of less would vanish beside the others.
 SMALLEST_WEIGHT = 1e-12
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from numbers import Real
-
-from sklearn.utils import check_scalar
-
 from sktopic._documents._matrices import document_groups
+from sktopic._documents._sample_weight import LARGEST_CORPUS, SMALLEST_WEIGHT
+from sktopic._estimators._constraints import checked_number
 from sktopic._runtime._exact_sum import ExactSum
 from sktopic._typing import DocumentsLike
 
@@ -35,9 +32,8 @@ def elbo(self, X: DocumentsLike, y: object = None, *, total_samples: float | Non
     elbo : float
         Bound in nats, summed over all documents.
     """
-    check_scalar(total_samples, "total_samples", (Real, type(None)))
-    if total_samples is not None and not 0 < total_samples <= sys.float_info.max:
-        raise ValueError(f"total_samples={total_samples!r} is invalid: must be a finite number > 0, or None.")
+    if total_samples is not None:
+        total_samples = checked_number("total_samples", total_samples, LARGEST_CORPUS, SMALLEST_WEIGHT)
 
     def bound(inference, documents, workers, progress):
         model = inference.model

@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from sktopic._documents._sample_weight import LARGEST_CORPUS
+from sktopic._documents._sample_weight import LARGEST_CORPUS, SMALLEST_WEIGHT
 from sktopic._runtime._compat import Interval, Options, StrOptions, as_python, make_constraint
 from sktopic._topics._prior import LARGEST, LEARNED, SMALLEST
 
@@ -45,7 +45,7 @@ SHARED = {
     "learning_offset": [NON_NEGATIVE],
     "max_iter": [AT_LEAST_ONE],
     "batch_size": [AT_LEAST_ONE],
-    "total_samples": [Interval(Real, 0, LARGEST_CORPUS, closed="right"), None],
+    "total_samples": [Interval(Real, SMALLEST_WEIGHT, LARGEST_CORPUS, closed="both"), None],
     "shuffle": ["boolean"],
     # Inference of documents
     "doc_burn_in": [ANY_SWEEPS],
