@@ -3,7 +3,8 @@
     python benchmarks/short_texts.py
 
 The corpora have no titles, so their documents are cut: of each with at least 40 tokens of the 5000 most
-frequent words, 5 to 15 are drawn. "titles" are real: the first lines of load_docstrings. Models learn from
+frequent words, 5 to 15 are drawn. "7, rare words too" are drawn from all words, of at most 30,000 documents
+instead of 5000. "titles" are real: the first lines of load_docstrings. Models learn from
 short documents. NPMI of ten words is that over the training documents in full length. Each test document is
 compared by its main topic with its label: by NMI, and by "accuracy", the share of those that have the most
 frequent label of training documents of their topic. The score is that of a fifth of the words of a test
@@ -31,6 +32,7 @@ from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic.metrics import coherence, topic_diversity
 
 N_WORDS, LONGEST, MOST, MOST_TEST, POOL = 5000, 40, 5000, 2000, 20
+RARE_TOO, MOST_WITH_RARE = "rare words too", 30_000
 ALL_COMPONENTS, N_SEEDS = (20, 50), 3
 PRIOR, SWEEPS = 0.1, 50
 
@@ -53,12 +55,14 @@ def texts_of(corpus, words):
         return titles()
     counts, labels, parts = load(corpus)[:2], load_metadata(corpus, "labels"), []
     years = load_metadata(corpus, "year") if corpus == "arxiv_0" else labels
-    frequent = np.argsort(-np.ravel(counts[0].sum(axis=0)), kind="stable")[:N_WORDS]
+    n_drawn, _, rare = words.partition(", ")
+    n_words, n_documents = (None, MOST_WITH_RARE) if rare == RARE_TOO else (N_WORDS, MOST)
+    frequent = np.argsort(-np.ravel(counts[0].sum(axis=0)), kind="stable")[:n_words]
     rng = np.random.default_rng(0)
-    for X, label, year, most in zip(counts, labels, years, (MOST, MOST_TEST)):
+    for X, label, year, most in zip(counts, labels, years, (n_documents, MOST_TEST)):
         X = X[:, frequent]
         kept = np.flatnonzero((np.ravel(X.sum(axis=1)) >= LONGEST) & (label >= 0))[:most]
-        parts.append((X[kept], drawn(X[kept], int(words), rng), label[kept], year[kept]))
+        parts.append((X[kept], drawn(X[kept], int(n_drawn), rng), label[kept], year[kept]))
     (full, train, label, year), (_, test, test_label, _) = parts
     pools = {"a category": label} | ({"a year": year} if corpus == "arxiv_0" else {})
     return Texts(train, test, full, label, test_label, pools)
@@ -175,7 +179,7 @@ MODELS = {
 }
 SOME = "OnlineEMLDA", "OnlineEMLDA, a fixed prior", "OnlineEMLDA, a prior of 0.05, 20 passes"
 CUT = "20news", "arxiv_0", "reuters21578"
-CELLS = [*product(CUT, ("5", "10"), MODELS), *product(CUT, ("7", "15"), SOME)]
+CELLS = [*product(CUT, ("5", "10"), MODELS), *product(CUT, ("7", "15", f"7, {RARE_TOO}"), SOME)]
 CELLS += [("docstrings", "titles", model) for model in MODELS]
 MEASURES = {"npmi": "NPMI", "diversity": "diversity", "nmi": "NMI", "accuracy": "accuracy", "score": "score"}
 HEAD = ["corpus", "words", "topics", "model", "seeds"]

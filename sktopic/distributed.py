@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from sktopic._documents._matrices import MOST_WORDS, rows_of_documents
-from sktopic._documents._sample_weight import LARGEST_CORPUS
+from sktopic._documents._sample_weight import LARGEST_CORPUS, SMALLEST_WEIGHT
 from sktopic._estimators import _lanes
 from sktopic._estimators._constraints import checked_integer, checked_number
 from sktopic._estimators._lane_updates import LaneUpdate
@@ -79,7 +79,7 @@ StreamingVariationalLDA or StreamingGibbsLDA
     (200, 10)
     """
     n_features = checked_integer("n_features", n_features, 1, MOST_WORDS)
-    total_samples = checked_number("total_samples", total_samples, LARGEST_CORPUS)
+    total_samples = checked_number("total_samples", total_samples, LARGEST_CORPUS, SMALLEST_WEIGHT)
     start = _lanes.begin(estimator, n_features, total_samples, feature_names)
     rows, sums = _lanes.initial_rows(start, 0, start.n_features)
     return cast(Model, _lanes.finish(_lanes.set_initial_totals(start, [sums]), [rows]))

@@ -132,7 +132,7 @@ _KINDS = [
     ("prior_shape covariate_prior_scale intercept_prior_scale learning_rate", [0, -1, NAN, INF, None, "1"]),
     ("learning_offset doc_learning_offset prior_rate bound_tol", [-1, NAN, INF, None, "1"]),
     ("mean_change_tol tol min_birth_tokens", [-1e-3, NAN, None, "small"]),
-    ("total_samples", [0, -1, 5e-324, 1e15, NAN, INF, "all"]),
+    ("total_samples", [0, -1, 1e-13, 1e15, NAN, INF, "all"]),
     ("learning_decay", [-0.1, 1.1, NAN, "0.7"]),
     ("doc_learning_decay", [-0.1, 1.1, NAN, None, "0.7"]),
     ("decay", [0, -0.1, 1.1, NAN, None, "0.7"]),

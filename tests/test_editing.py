@@ -31,7 +31,7 @@ from sktopic.lda import (
 )
 from sktopic.lda._collapsed_method import CollapsedLDA
 
-from .conftest import assert_raises, fingerprint, quick, words_of
+from .conftest import assert_raises, fingerprint, quick, set_attribute, words_of
 from .registry import CLASSES
 
 BARS = make_bars(60, random_state=0)
@@ -353,7 +353,8 @@ def test_edits_that_cannot_be_leave_the_model():
         assert fingerprint(vars(model)) == state
     with _concurrency._guard_of(model).training, pytest.raises(RuntimeError, match="is being trained"):
         model.drop_topics([0])
-    tiny = OnlineEMLDA(6, total_samples=5e-324, learning_decay=1e-16).fit(X)  # 0 times its scale
+    tiny = OnlineEMLDA(6, learning_decay=1e-16).fit(X)
+    set_attribute(tiny, "_state.total_samples", 5e-324)  # 0 times the scale of the counts
     with pytest.raises(ValueError, match="counts are beyond the range of numbers"):
         tiny.freeze_topics([0])
     model.drop_topics([])

@@ -343,7 +343,7 @@ def test_wrong_sizes_and_names_of_words_are_refused():
         cases.append(((*FITTING, names), "feature_names is invalid: must be a list with one string"))
     for n in (0, 2**31, 2.5, "2", True):
         cases.append(((n, N_DOCUMENTS), f"n_features={n!r} is invalid: must be an integer from 1 to 21"))
-    for n in (np.nan, -1, True, "2", None, 10**400):
+    for n in (np.nan, -1, 0, 1e-13, 1e15, True, "2", None, 10**400):
         cases.append(((N_WORDS, n), f"total_samples={n!r:.20}.* is invalid: must be a number from"))
     for given, message in cases:
         assert_raises(ValueError, message, start_model, OnlineEMLDA(), *given)

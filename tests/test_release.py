@@ -99,7 +99,9 @@ def test_tests_named_outside_python_exist():
         assert found and (not test or f"def {test}(" in found[0].read_text(encoding="utf-8")), name
 
 
-REPOSITORY, EMAIL = "https://github.com/someone/topics", "someone@somewhere.org"
+# Those of the project once it has some: its texts then have no placeholders any more.
+SOME = "https://github.com/someone/topics", "someone@somewhere.org"
+REPOSITORY, EMAIL = (own or some for own, some in zip(addresses.repository_and_email(), SOME))
 
 
 def test_a_release_of_another_tag_or_without_addresses_is_refused(monkeypatch):
@@ -125,7 +127,7 @@ def test_placeholders_of_addresses_are_filled_and_found(tmp_path, monkeypatch):
     with_placeholders = [*addresses.faults(REPOSITORY, EMAIL)]
     for repository, email, word in (
         ("", EMAIL, "repository = "),
-        (REPOSITORY[:-7], EMAIL, "repository = "),
+        (REPOSITORY.rpartition("/")[0], EMAIL, "repository = "),
         (REPOSITORY, "", "email = "),
         (REPOSITORY, addresses.EMAIL, "email = "),
         (REPOSITORY, "someone", "email = "),
@@ -138,10 +140,10 @@ def test_placeholders_of_addresses_are_filled_and_found(tmp_path, monkeypatch):
         )
     assert not [*addresses.faults(REPOSITORY, EMAIL)]
     security = (tmp_path / "SECURITY.md").read_text(encoding="utf-8")
-    assert EMAIL in security and f"--repository {REPOSITORY} " in security and "--owner someone`" in security
-    assert "(https://someone.github.io/topics/tutorial.html)" in (tmp_path / "README.md").read_text(
-        encoding="utf-8"
-    )
+    owner, name = REPOSITORY.split("/")[-2:]
+    assert EMAIL in security and f"--repository {REPOSITORY} " in security and f"--owner {owner}`" in security
+    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert f"(https://{owner}.github.io/{name}/tutorial.html)" in readme
 
 
 def test_no_job_runs_without_limits():

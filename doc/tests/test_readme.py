@@ -7,8 +7,10 @@ import pytest
 import sktopic
 from tests.pages import ROOT, module_at
 
-REPOSITORY, PAGES = "https://github.com/someone/sktopic", "https://someone.github.io/sktopic"
 addresses = module_at(ROOT / ".ci" / "addresses.py")
+# That of the project once it has one: README.md then has no placeholders any more.
+REPOSITORY = addresses.repository_and_email()[0] or "https://github.com/someone/sktopic"
+PAGES = addresses.filled(f"https://{addresses.OWNER}.github.io/sktopic", REPOSITORY, "")
 
 
 @pytest.fixture

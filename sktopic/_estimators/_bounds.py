@@ -23,9 +23,9 @@ def elbo(self, X: DocumentsLike, y: object = None, *, total_samples: float | Non
     y : None
         Ignored.
     total_samples : float or None, default=None
-        Size of the corpus, > 0, if X is a sample of it. The documents' part of the bound is scaled to this
-        size. If None, X is the corpus. After training by `partial_fit`, use `total_samples_`, the corpus size
-        of the posterior of the topics.
+        Size of the corpus, from 1e-12 to 1e14, if X is a sample of it. The documents' part of the bound is
+        scaled to this size. If None, X is the corpus. After training by `partial_fit`, use `total_samples_`,
+        the corpus size of the posterior of the topics.
 
     Returns
     -------

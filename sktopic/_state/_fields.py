@@ -75,8 +75,8 @@ class PartField:
 class State:
     """Base class of states. Arrays may be changed in place by the one trainer that owns them.
 
-    A model file has all fields of a state, so a new field makes older files unreadable (see
-    `_model_files.FORMAT`).
+    A model file has all fields of a state but optional arrays and parts, so any other new field makes older
+    files unreadable (see `_model_files.FORMAT`).
     """
 
     def check(self):
