@@ -31,9 +31,9 @@ LEAST_TOKENS = 100
 FEW_DOCUMENTS, MANY_PASSES = 200, 200
 # If half of the documents have fewer different words, and there are fewer tokens for each topic, shares of
 # topics may be learned badly: some topics take most words, and the others get rare words. With seven words of
-# each document, all rare words included, this was seen on 30,000 abstracts of arXiv with 2,100 to 10,500
-# tokens for each topic. It was not seen on 100,000 with 14,000 and more, nor on 20 Newsgroups, Reuters and
-# Enron with 6,200 and more. Fewer documents are a trial (benchmarks/short_texts.py).
+# each document, rare ones too, this happens on 20 Newsgroups, Reuters and arXiv with 530 to 10,500 tokens for
+# each topic (benchmarks/short_texts.py). It was not seen on 100,000 abstracts of arXiv with 14,000 and more,
+# nor on Enron with 6,200 and more. Fewer documents are a trial.
 FEW_WORDS, FEW_TOKENS, FEWEST_DOCUMENTS = 8, 12_000, 1001
 # A single document of fewer words may be the name of a column: a CountVectorizer iterates over a data frame.
 WORDS_OF_A_NAME = 10
