@@ -28,13 +28,15 @@ def structure_bounds(const index_t[:] indptr, const index_t[:] indices):
     """Return whether bounds of rows (n_rows + 1,) ascend from 0 to at most n_entries; and the smallest and
     the largest of the indices (n_entries,) of rows, or 0 and -1 where there are none."""
     cdef Py_ssize_t i, n_bounds = indptr.shape[0], n_entries = indices.shape[0]
-    cdef bint ascend = indptr[0] == 0 and indptr[n_bounds - 1] <= n_entries
+    # Read once: another thread may change it after the check.
+    cdef index_t last = indptr[n_bounds - 1]
+    cdef bint ascend = indptr[0] == 0 and last <= n_entries
     cdef index_t smallest = 0, largest = -1
     with nogil:
         for i in range(n_bounds - 1):
             ascend &= indptr[i] <= indptr[i + 1]
         if ascend:
-            n_entries = indptr[n_bounds - 1]
+            n_entries = last
         if n_entries > 0:
             smallest = largest = indices[0]
         for i in range(n_entries):
