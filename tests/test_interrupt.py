@@ -373,6 +373,18 @@ def test_a_first_sweep_counts_with_the_call_or_not_at_all(name, monkeypatch):
     assert model.topic_word_counts_.sum() == pytest.approx(X.sum() + more.sum())
 
 
+def test_priors_are_learned_with_their_sweep_or_not_at_all(monkeypatch):
+    """Threads that read between two sweeps never meet counts of one and priors of the other either."""
+    learning = {"doc_topic_prior": "auto", "topic_word_prior": "auto", "prior_interval": 1, "n_draws": 1}
+    model = new("CollapsedGibbsLDA", n_components=5, max_iter=9, **learning)
+    place = "sktopic.lda._collapsed_method:with_learned_topic_word_prior"
+    interrupted(monkeypatch, place, lambda: model.fit(FEW), call=3)
+    expected = new("CollapsedGibbsLDA", n_components=5, max_iter=model.n_iter_, **learning).fit(FEW)
+    assert_array_equal(model.topic_word_counts_, expected.topic_word_counts_)
+    assert_array_equal(model.doc_topic_prior_, expected.doc_topic_prior_)
+    assert model._state.prior.base == expected._state.prior.base
+
+
 # Work in parts, between which Ctrl-C is heard, has the results of the whole
 
 

@@ -182,7 +182,7 @@ class SweepTrainer:
             sweep += 1
 
     def complete_sweep(self, sweep, tasks):
-        """One sweep; or none, if it fails."""
+        """One sweep and what is learned from it; or neither, if one fails."""
         tasks.begin_epoch()
         tasks.begin_update()
         model, call = self.model, self._call
@@ -194,14 +194,14 @@ class SweepTrainer:
             call.before.raise_frozen(state.words, method.entries(state))
             state = method.swept(state, call, self._workers)
             call.before.hold(state.words)
-            model._state = replace(state, chain=state.chain.swept(sweep))
+            state = replace(state, chain=state.chain.swept(sweep))
+            # Under the same lock, so that no reader meets new counts with the priors of earlier ones.
+            model._state = method.learned(state, call, sweep)
             self._has_entered = True
 
     def after_sweep(self, sweep):
-        """Learn priors, keep the draw and evaluate, each after as many sweeps as the schedule says."""
-        model, call = self.model, self._call
-        method = self._method
-        self._adopt(method.learned(model._state, call, sweep))
+        """Keep the draw and evaluate, each after as many sweeps as the schedule says."""
+        model, call, method = self.model, self._call, self._method
         if method.schedule.is_draw(sweep):
             self._sum_of_draws = self._sum_of_draws + model._state.words.store[call.before.words]
             self._n_draws += 1
