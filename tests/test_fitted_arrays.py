@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from sktopic._estimators._fitted_state import declared_arrays, optional_names
 from sktopic.datasets import make_bars
-from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, OnlineEMHDP
+from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP, OnlineEMHDP
 from sktopic.hdp._window import Window
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
 from sktopic.moment_matching import MomentMatchingLDA
@@ -142,6 +142,19 @@ def test_sizes_that_depend_on_the_number_of_topics_fit_it():
         set_attribute(damaged, "_state.moments.group", np.ones(n + 1))
         if n in (1, 6):
             check_refused(damaged, f"moments of the prior have {n} averages and {n + 1} sums", n)
+
+
+def test_priors_of_a_state_are_positive():
+    for model, name in (
+        (OnlineEMLDA(3), "_state.word_prior.base"),
+        (CollapsedGibbsLDA(3), "_state.prior.base"),
+        (HybridHDP(3), "_state.doc_concentration"),
+        (CollapsedGibbsHDP(3), "_state.topic_concentration"),
+    ):
+        damaged = new(model).fit(X)
+        for value in (0.0, -1.0):
+            set_attribute(damaged, name, value)
+            check_refused(damaged, "(must be positive, but is|has the value)", name)
 
 
 def _with_quarters(array, *quarters):

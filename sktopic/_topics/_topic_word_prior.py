@@ -253,11 +253,12 @@ class TopicWordPrior(State):
 
     def check(self, n_features, n_topics):
         """Raise ValueError for numbers that do not fit together: kernels trust them."""
-        if self.entries is not None:
-            try:
+        try:
+            check_parameters(np.array([self.base]), "the number")
+            if self.entries is not None:
                 self.entries.check(n_features)
-            except ValueError as error:
-                raise ValueError(f"of its topic_word_prior, {error}") from None
+        except ValueError as error:
+            raise ValueError(f"of its topic_word_prior, {error}") from None
         topics = self.topic_of_start
         if topics is not None and not (topics.min(initial=0) >= -1 and topics.max(initial=-1) < n_topics):
             raise ValueError(f"topic_of_start has other topics than the {n_topics} there are")

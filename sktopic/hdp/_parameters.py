@@ -10,6 +10,7 @@ from sktopic._state._fields import changed
 from sktopic._topics._prior import LARGEST, SMALLEST
 
 CONCENTRATIONS = ("topic_concentration", "doc_concentration")
+NUMBERS = (*CONCENTRATIONS, "topic_word_prior")
 LEARNED_CONCENTRATIONS = {
     **{name: [PRIOR, StrOptions({"auto"})] for name in CONCENTRATIONS},
     **{f"{name}_prior": [tuple, list] for name in CONCENTRATIONS},
@@ -37,7 +38,7 @@ class Parameters:
 
     def adopted(self, state):
         """Return the state with the given parameters; learned parameters do not change."""
-        names = [name for name in (*CONCENTRATIONS, "topic_word_prior") if not self.learns(name)]
+        names = [name for name in NUMBERS if not self.learns(name)]
         return changed(state, **{name: float(getattr(self, name)) for name in names})
 
 
@@ -54,6 +55,13 @@ def parameters_of(model, default):
         topic_word_prior=default if model.topic_word_prior is None else model.topic_word_prior,
         **{name: tuple(map(float, prior)) for name, prior in priors_of_concentrations(model).items()},
     )
+
+
+def check_positive(state):
+    """Raise ValueError unless the concentrations and the prior of topics in use are positive."""
+    for name in NUMBERS:
+        if not getattr(state, name) > 0.0:
+            raise ValueError(f"{name} must be positive, but is {getattr(state, name):g}")
 
 
 def check_concentration_priors(model):
