@@ -8,20 +8,31 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
-from sktopic._estimators import _concurrency
+from sktopic._estimators import _concurrency, _topic_model
 from sktopic._estimators._concurrency import kept_answering
 from sktopic._estimators._plug_in import plug_in_model
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_bars
-from sktopic.inspection import name_topics
+from sktopic.inspection import (
+    _tables,
+    name_topics,
+    pyldavis_data,
+    topic_sizes,
+    topic_table,
+    topics_over_time,
+)
 from sktopic.lda import OnlineEMLDA
 from sktopic.metrics import document_completion
 
@@ -190,6 +201,42 @@ def test_attributes_that_are_set_meanwhile_stay_and_do_no_harm(monkeypatch):
     assert n_set[0] > before and reading._state.words.store is not model._state.words.store
     model.fit(Setting())
     assert all(hasattr(model, f"note{i + 1}") for i in range(n_set[0]))
+
+
+def test_attributes_of_an_unfitted_model_are_not_looked_through(monkeypatch):
+    """A first fit in another thread would change their number meanwhile."""
+    model, looked_through, check = online_em(), [], _topic_model.check_is_fitted
+
+    def recorded(estimator):
+        looked_through.append(estimator)
+        check(estimator)
+
+    monkeypatch.setattr(_topic_model, "check_is_fitted", recorded)
+    for read in (lambda: model.components_, lambda: model.set_feature_names(["word"]), model._read):
+        with pytest.raises(NotFittedError):
+            read()
+    assert len(looked_through) == 3 and not any(each is model for each in looked_through)
+
+
+def test_tables_are_those_of_one_state(monkeypatch):
+    """Another thread trains the model just before the documents are inferred."""
+    infer = _tables.proportions
+    for table in (topic_table, topic_sizes, pyldavis_data, partial(topics_over_time, dates=range(50))):
+        model = online_em().fit(X)
+        expected = table(copy.deepcopy(model), X)
+
+        def trained_meanwhile(estimator, X, model=model):
+            model.fit(MORE)
+            return infer(estimator, X)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(_tables, "proportions", trained_meanwhile)
+            found = table(model, X)
+        assert pickle.dumps(getattr(found, "table", found)) == pickle.dumps(
+            getattr(expected, "table", expected)
+        )
+    model = make_pipeline(FunctionTransformer(), OnlineEMLDA(3, random_state=0)).fit(X)
+    assert_array_equal(topic_table(model, X)["words"], topic_table(model[-1], X)["words"])
 
 
 def test_parameters_cannot_be_deleted_in_training():

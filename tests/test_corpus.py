@@ -7,6 +7,7 @@ import re
 import shutil
 import stat
 import tracemalloc
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -20,6 +21,8 @@ from sktopic._documents import _corpus, _corpus_writer
 from sktopic._runtime._array_archive import npy_header
 from sktopic.dask import read_parquet
 from sktopic.datasets import iter_parquet, open_corpus, save_corpus
+from sktopic.lda import OnlineEMLDA
+from sktopic.metrics import document_completion
 
 from .conftest import assert_raises, outcome, press_ctrl_c
 from .test_files import acting_at_each_line, content_of
@@ -352,6 +355,18 @@ def test_a_folder_that_cannot_be_renamed_leaves_what_was_there(path, monkeypatch
             save_corpus(path, counts(60), overwrite=overwrite)
         monkeypatch.undo()
         assert tree(path.parent) == before
+
+
+def test_errors_of_models_name_the_folder_of_a_damaged_corpus(path):
+    model = OnlineEMLDA(2, max_iter=1).fit(counts())
+    for name, place in (("indices", -1), ("indptr", -17)):  # of the highest byte of a number
+        corpus = save_corpus(path, counts(), overwrite=True)
+        file = path / f"{name}.npy"
+        content = bytearray(file.read_bytes())
+        content[place] = 0x40
+        file.write_bytes(content)
+        for call in (model.transform, model.fit, partial(document_completion, model)):
+            assert_raises(ValueError, re.escape(f"{corpus.path}: X has "), call, open_corpus(path))
 
 
 def test_names_come_along_with_a_corpus_and_a_data_frame(tmp_path):

@@ -144,17 +144,23 @@ def test_sizes_that_depend_on_the_number_of_topics_fit_it():
             check_refused(damaged, f"moments of the prior have {n} averages and {n + 1} sums", n)
 
 
-def test_priors_of_a_state_are_positive():
-    for model, name in (
-        (OnlineEMLDA(3), "_state.word_prior.base"),
-        (CollapsedGibbsLDA(3), "_state.prior.base"),
-        (HybridHDP(3), "_state.doc_concentration"),
-        (CollapsedGibbsHDP(3), "_state.topic_concentration"),
-    ):
-        damaged = new(model).fit(X)
-        for value in (0.0, -1.0):
-            set_attribute(damaged, name, value)
-            check_refused(damaged, "(must be positive, but is|has the value)", name)
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "message"),
+    [
+        (OnlineEMLDA, "word_prior.base", -1.0, "the number has the value -1"),
+        (OnlineEMLDA, "doc_topic_prior", np.array([0.1, 0.0, 0.1, 0.1]), "doc_topic_prior has the value 0"),
+        (CollapsedGibbsLDA, "prior.base", 1e300, "the number has the value 1e\\+300"),
+        (CollapsedGibbsLDA, "doc_topic_prior", np.array([0.1, -0.1, 0.1, 0.1]), "has the value -0.1"),
+        (HybridHDP, "doc_concentration", 0.0, "doc_concentration must be positive"),
+        (HybridHDP, "topic_word_prior", -1.0, "topic_word_prior must not be negative"),
+        (CollapsedGibbsHDP, "topic_concentration", -1.0, "topic_concentration must be positive"),
+        (CollapsedGibbsHDP, "dropped_tables", -1.0, "negative numbers of tables"),
+    ],
+)
+def test_priors_and_concentrations_that_no_model_has_are_refused(kind, name, value, message):
+    damaged = new(kind).fit(X)
+    set_attribute(damaged, f"_state.{name}", value)
+    check_refused(damaged, message, name)
 
 
 def _with_quarters(array, *quarters):

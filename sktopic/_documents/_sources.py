@@ -45,7 +45,8 @@ def documents_of(X, check, once=False):
     once : whether they are to be read only once, so that an iterator will do
     """
     if isinstance(X, Corpus):
-        return CorpusDocuments(check(X.counts))
+        with naming(X.path):
+            return CorpusDocuments(check(X.counts))
     if are_blocks(X) and (once or not isinstance(X, Iterator)):
         return BlockDocuments(X, check)
     return MatrixDocuments(check(X))

@@ -8,7 +8,6 @@ from typing import TypeVar
 
 import numpy as np
 from scipy.special import digamma
-from sklearn.utils.validation import check_is_fitted
 
 from sktopic._estimators._concurrency import take_over, trains
 from sktopic._estimators._topic_model import TopicModel
@@ -265,7 +264,7 @@ def _edit(model, edit):
 
 def _edited(model, change):
     """Apply change to a copy of the model, then take the copy over as a whole."""
-    check_is_fitted(model)
+    model._check_fitted()
     model._checked()
     if not model._has_topics():
         raise ValueError(

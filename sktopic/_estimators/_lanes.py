@@ -22,10 +22,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from sktopic._documents._matrices import DocumentReader, as_documents
-from sktopic._estimators._concurrency import snapshot
 from sktopic._estimators._lane_updates import LaneCounts, LaneSums, LaneUpdate, RowsMerge
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
 from sktopic._estimators._model_files import described, digest_of_text
@@ -449,8 +447,7 @@ def start_of(estimator, n_new=0):
     n_new : number of documents by which its corpus has grown
     """
     check_lanes(estimator)
-    check_is_fitted(estimator)
-    model = snapshot(estimator)._checked()
+    model = estimator._read()
     model._check_settings()
     method = model._method()
     method.check_continuation(model._state)

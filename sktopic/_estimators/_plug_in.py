@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
@@ -46,6 +46,19 @@ def _opened(model):
 def last_step(model):
     """Return the model in fitted pipelines, searches and DaskTopicModel, or the argument itself."""
     return _opened(model)[1]
+
+
+def in_one_state(model):
+    """Return the model as it is now, which training in another thread does not change.
+
+    A pipeline, search or DaskTopicModel becomes a pipeline that ends in this model. Other objects than topic
+    models are returned themselves.
+    """
+    before, last = _opened(model)
+    if not isinstance(last, TopicModel):
+        return model
+    steps = [step for pipeline in before for _, step in pipeline.steps]
+    return make_pipeline(*steps, last._read()) if steps else last._read()
 
 
 def pipelines_before(model):

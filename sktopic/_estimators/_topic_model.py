@@ -219,9 +219,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _read(self):
         """Return a checked snapshot of the fitted model, which training in another thread does not change."""
         model = snapshot(self)
-        if not model._is_fitted():
-            check_is_fitted(model)
+        model._check_fitted()
         return model._checked()
+
+    def _check_fitted(self):
+        """Raise NotFittedError if there is no state."""
+        if not self._is_fitted():
+            check_is_fitted(snapshot(self))  # it looks through attributes, which a first fit is about to set
 
     def _is_fitted(self):
         """Whether there is a state, after any number of updates."""
@@ -318,7 +322,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Computed once for each fitted state, and read-only.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         return kept_components(self, lambda model: model._checked()._topic_probabilities().components())
 
     @property

@@ -9,7 +9,6 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from sktopic._documents._corpus import Corpus
 from sktopic._documents._feature_names import (
@@ -62,7 +61,7 @@ def set_feature_names(self: Model, names: ArrayLike) -> Model:
     add_features : Add words to the vocabulary.
     sktopic.inspection.name_topics : Name topics.
     """
-    check_is_fitted(self)
+    self._check_fitted()
     with updating(self):  # add_features changes the number of words
         found = checked_feature_names(names, self.n_features_in_, "names")
         check_distinct(found, "names")
@@ -106,7 +105,7 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
     sktopic.features.grow_vocabulary : Add the new words of texts to a CountVectorizer and a model.
     sktopic.features.align_features : Reorder the columns of a DataFrame as in the model.
     """
-    check_is_fitted(self)
+    self._check_fitted()
     self._checked()
     is_list = np.iterable(features) and not isinstance(features, (str, set, frozenset))
     # The names are read afterwards, because an iterator may change them.

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sktopic._documents._matrices import check_sparse_structure
 from sktopic._runtime._arrays import are_bounds, real_numbers
 from sktopic._state._fields import State, array, number, part
-from sktopic._topics._prior import LARGEST, SMALLEST, check_parameters, check_prior
+from sktopic._topics._prior import LARGEST, SMALLEST, SMALLEST_LEARNED, check_parameters, check_prior
 
 TOPIC = np.dtype(np.int32)
 
@@ -254,7 +254,8 @@ class TopicWordPrior(State):
     def check(self, n_features, n_topics):
         """Raise ValueError for numbers that do not fit together: kernels trust them."""
         try:
-            check_parameters(np.array([self.base]), "the number")
+            if self.base != 0.0:  # which some methods allow
+                check_parameters(np.array([self.base]), "the number")
             if self.entries is not None:
                 self.entries.check(n_features)
         except ValueError as error:
@@ -302,7 +303,7 @@ class WordPrior:
         """
         value, default = self.value, self.default
         if self.is_learned:  # and no matrix any more
-            value, default = None, prior.base if goes_on else default
+            value, default = None, max(prior.base, SMALLEST_LEARNED) if goes_on else default
         present, n_topics = word_counts.n_features, word_counts.n_topics
         # A matrix may be that of the start, before words were added and topics edited.
         n_features = np.shape(value)[1] if is_matrix(value) else present

@@ -82,7 +82,7 @@ class CollapsedHDPState(State):
         check_positive(self)
         if not (np.isfinite(self.words.totals).all() and np.isfinite(self.tables).all()):
             raise ValueError("its numbers of tokens or tables are not finite")
-        if self.tables.min() < 0 or self.lengths.min(initial=0) < 0:
+        if min(self.tables.min(), self.dropped_tables, self.lengths.min(initial=0)) < 0:
             raise ValueError("it has negative numbers of tables or tokens")
         if not are_lengths(self.lengths[1], self.chain.n_samples_seen):
             raise ValueError("the numbers of documents of each length do not add up to n_samples_seen_")

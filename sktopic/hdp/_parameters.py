@@ -10,7 +10,6 @@ from sktopic._state._fields import changed
 from sktopic._topics._prior import LARGEST, SMALLEST
 
 CONCENTRATIONS = ("topic_concentration", "doc_concentration")
-NUMBERS = (*CONCENTRATIONS, "topic_word_prior")
 LEARNED_CONCENTRATIONS = {
     **{name: [PRIOR, StrOptions({"auto"})] for name in CONCENTRATIONS},
     **{f"{name}_prior": [tuple, list] for name in CONCENTRATIONS},
@@ -38,7 +37,7 @@ class Parameters:
 
     def adopted(self, state):
         """Return the state with the given parameters; learned parameters do not change."""
-        names = [name for name in NUMBERS if not self.learns(name)]
+        names = [name for name in (*CONCENTRATIONS, "topic_word_prior") if not self.learns(name)]
         return changed(state, **{name: float(getattr(self, name)) for name in names})
 
 
@@ -58,10 +57,12 @@ def parameters_of(model, default):
 
 
 def check_positive(state):
-    """Raise ValueError unless the concentrations and the prior of topics in use are positive."""
-    for name in NUMBERS:
+    """Raise ValueError if a concentration in use is not positive, or the prior of topics is negative."""
+    for name in CONCENTRATIONS:
         if not getattr(state, name) > 0.0:
             raise ValueError(f"{name} must be positive, but is {getattr(state, name):g}")
+    if state.topic_word_prior < 0.0:  # some methods allow 0
+        raise ValueError(f"topic_word_prior must not be negative, but is {state.topic_word_prior:g}")
 
 
 def check_concentration_priors(model):

@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 from sktopic._documents._covariates import LARGEST_COVARIATE
 from sktopic._documents._feature_names import check_distinct
 from sktopic._estimators._constraints import MOST_SWEEPS
-from sktopic._estimators._plug_in import after_pipeline, topic_labels
+from sktopic._estimators._plug_in import after_pipeline, in_one_state, topic_labels
 from sktopic._runtime._arrays import real_numbers
 from sktopic._runtime._axes import CHARACTER_WIDTH, half_width, one_axes, width_of
 from sktopic._runtime._compat import Interval, validate_params
@@ -133,7 +133,7 @@ def estimate_effect(
     >>> list(effects.covariate.unique())
     ['(intercept)', 'second']
     """
-    pandas = import_pandas()
+    pandas, model = import_pandas(), in_one_state(model)
     design, names = _design(pandas, covariates)
     estimator, counts = after_pipeline(model, X)
     draws = _draws(estimator, counts, n_samples, model_covariates)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from sklearn.preprocessing import normalize
 
 from sktopic._documents._groups import check_groups
-from sktopic._estimators._plug_in import column_names, plug_in_topics, topic_labels, word_names
+from sktopic._estimators._plug_in import column_names, in_one_state, plug_in_topics, topic_labels, word_names
 from sktopic._runtime._arrays import largest
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._files import write_file
@@ -225,6 +225,7 @@ def explore(
     >>> explorer = explore(OnlineEMLDA(n_components=10, random_state=0).fit(X), X)
     >>> explorer.save("topics.html")  # doctest: +SKIP
     """
+    model = in_one_state(model)
     components = plug_in_topics(model, "model").components()
     documents = infer_documents(model, X)
     known = column_names(model)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from sktopic._estimators._plug_in import last_step, topic_labels
+from sktopic._estimators._plug_in import in_one_state, last_step, topic_labels
 from sktopic._runtime._axes import check_figure, one_axes, panels
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._optional import import_pyplot
@@ -90,6 +90,7 @@ def plot_topics(
     """
     plt = import_pyplot()
     check_figure(fig)
+    model_or_components = in_one_state(model_or_components)
     words, weights = top_words(model_or_components, feature_names, n_words=n_words, return_weights=True)
     chosen = chosen_topics(topics, handles_of_topics(model_or_components, len(words)))
     parse_math = titles is not None
@@ -215,7 +216,7 @@ def plot_n_components(model: object, *, fig: Figure | SubFigure | None = None) -
     import_pyplot()
     from matplotlib.ticker import MaxNLocator
 
-    estimator = last_step(model)
+    estimator = last_step(in_one_state(model))
     check_is_fitted(estimator)
     if not hasattr(estimator, "n_components_posterior_"):
         raise TypeError(

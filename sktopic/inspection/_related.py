@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from sktopic._estimators._plug_in import plug_in_topics, topic_labels
+from sktopic._estimators._plug_in import in_one_state, plug_in_topics, topic_labels
 from sktopic._estimators._topic_names import joined
 from sktopic._runtime._axes import one_axes, width_of
 from sktopic._runtime._compat import validate_params
@@ -122,6 +122,7 @@ def plot_topic_dendrogram(
     import_pyplot()
     from matplotlib.collections import LineCollection
 
+    model_or_components = in_one_state(model_or_components)
     joined = _joined(topic_similarity(model_or_components, metric=metric))
     labels = _labels(model_or_components, feature_names, n_words)
     ax = one_axes(ax, (TREE_WIDTH + width_of(labels), MARGIN + ROW_HEIGHT * len(labels)))
@@ -178,6 +179,7 @@ def plot_topic_similarity(
     3
     >>> plt.close(ax.figure)
     """
+    model_or_components = in_one_state(model_or_components)
     similarity = topic_similarity(model_or_components, metric=metric)
     order = leaves_list(_joined(similarity))
     labels = _labels(model_or_components, feature_names, n_words)

@@ -17,6 +17,7 @@ from sktopic._estimators._plug_in import (
     check_documents,
     column_names,
     given_topic_names,
+    in_one_state,
     is_estimator,
     last_step,
     plug_in_topics,
@@ -343,6 +344,7 @@ def pyldavis_data(
     >>> import pyLDAvis  # doctest: +SKIP
     >>> pyLDAvis.save_html(pyLDAvis.prepare(**data), "topics.html")  # doctest: +SKIP
     """
+    model = in_one_state(model)
     documents = infer_documents(model, X)
     with_words = documents.lengths > 0
     return {

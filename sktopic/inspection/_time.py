@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, stdtrit
 
-from sktopic._estimators._plug_in import topic_labels
+from sktopic._estimators._plug_in import in_one_state, topic_labels
 from sktopic._runtime._arrays import row_blocks
 from sktopic._runtime._axes import panels
 from sktopic._runtime._compat import Interval, validate_params
@@ -124,7 +124,7 @@ def topics_over_time(
     >>> table.pivot(index="period", columns="topic", values="share").shape
     (2, 10)
     """
-    pandas = import_pandas()
+    pandas, model = import_pandas(), in_one_state(model)
     documents = infer_documents(model, X)
     periods, codes = periods_of(dates, freq, len(documents.lengths))
     kept, tables, n_documents = shares_of_periods(

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sktopic._estimators._plug_in import column_names, last_step, topic_labels
-from sktopic._estimators._topic_model import TopicModel
+from sktopic._estimators._plug_in import column_names, in_one_state, last_step, topic_labels
 from sktopic._estimators._topic_names import joined
 from sktopic._runtime._axes import one_axes
 from sktopic._runtime._optional import import_pandas, import_pyplot
@@ -149,9 +148,8 @@ def topic_sizes(model: object, X: object = None) -> TopicSizes:
     >>> sizes.n_topics(0.8)
     2
     """
+    model = in_one_state(model)
     names, estimator = column_names(model), last_step(model)
-    if isinstance(estimator, TopicModel):
-        estimator = estimator._read()  # others may train the model meanwhile
     tokens = _training_tokens(estimator) if X is None else _tokens_of(model, X)
     order = np.argsort(-tokens, kind="stable")
     labels, words = topic_labels(estimator, len(tokens)), top_words(estimator, names, n_words=N_LABEL_WORDS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._estimators._plug_in import last_step, plug_in_topics, shown_words, topic_labels
+from sktopic._estimators._plug_in import in_one_state, last_step, plug_in_topics, shown_words, topic_labels
 from sktopic._estimators._topic_names import joined
 from sktopic._runtime._arrays import largest
 from sktopic._runtime._compat import Interval, validate_params
@@ -129,7 +129,7 @@ def topic_table(
     >>> table.shape
     (10, 9)
     """
-    pandas = import_pandas()
+    pandas, model = import_pandas(), in_one_state(model)
     components = plug_in_topics(model, "model").components()
     n_components, n_features = components.shape
     names = shown_words(model, feature_names, n_features)

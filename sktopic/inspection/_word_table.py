@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._documents._matrices import canonical_counts
-from sktopic._estimators._plug_in import after_pipeline, shown_words, topic_labels
+from sktopic._estimators._plug_in import after_pipeline, in_one_state, shown_words, topic_labels
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._optional import import_pandas
@@ -80,7 +80,7 @@ def word_topic_table(
     >>> list(table.columns)
     ['document', 'word', 'count', 'topic', 'name', 'probability']
     """
-    pandas = import_pandas()
+    pandas, model = import_pandas(), in_one_state(model)
     estimator, X = after_pipeline(model, X)
     if not isinstance(estimator, TopicModel):
         raise TypeError(
@@ -92,7 +92,6 @@ def word_topic_table(
         counts = canonical_counts(documents.matrix())
         return counts, *inference.word_topics(counts, n_topics, workers, progress)
 
-    estimator = estimator._read()  # others may train the model meanwhile
     counts, topics, probabilities = estimator._answer(X, word_topics, "word_topics")
     words = shown_words(model, feature_names, counts.shape[1])
     names = np.array(topic_labels(estimator, estimator.n_components_), dtype=object)
