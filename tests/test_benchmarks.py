@@ -226,6 +226,7 @@ WITHOUT_RUNS = {
     "cost",
     "curves",
     "engines",
+    "import_time",
     "ope_kernel",
     "platforms",
     "speed",

@@ -87,8 +87,7 @@ def measured(script, monkeypatch, tmp_path):
         monkeypatch.setattr(peers, name, value)
     study = peers.Study("gibbs_peers", Namespace(update=False, output=tmp_path))
     for run in peers.runs_of("engines"):
-        if run[-1] == 0 or not peers.is_slow(study, run):
-            study.cache.add(run, peers.curve(*run[1:], *peers.passes_of_first(study, run)))
+        study.cache.add(run, peers.curve(*run[1:], *peers.passes_of_first(study, run)))
     return peers, study
 
 
@@ -101,13 +100,17 @@ def test_engines_get_equal_shares_of_a_budget_until_their_score_is_level(measure
     assert [row["levelled"] for row in study.cache.rows.values()] == [False, False, True] * 2
 
 
-def test_a_later_seed_needs_the_first_and_that_its_first_pass_is_within_the_budget(measured, monkeypatch):
+def test_an_engine_that_takes_long_to_begin_has_a_longer_run(script):
+    rows = []
+    for passes in script("gibbs_peers").lengths(rows, 10.0):
+        rows.append({"passes": passes, "seconds": 1.5 + 0.1 * passes, "score": float(passes)})
+    assert [row["passes"] for row in rows] == [1, 6, 28]
+
+
+def test_a_later_seed_needs_the_first(measured):
     peers, study = measured
     with pytest.raises(SystemExit, match="Measure seed 0"):
         peers.passes_of_first(study, ("engines", "kos", 20, "other", 1))
-    monkeypatch.setattr(peers, "BUDGETS", {5: 15})
-    runs = [("engines", "kos", 5, name, 1) for name in peers.ENGINES]
-    assert [peers.is_slow(study, run) for run in runs] == [False, True]
 
 
 def test_tables_compare_engines_with_ours_at_equal_time_and_at_equal_score(measured, script):
