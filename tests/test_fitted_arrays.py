@@ -148,7 +148,12 @@ def test_sizes_that_depend_on_the_number_of_topics_fit_it():
     ("kind", "name", "value", "message"),
     [
         (OnlineEMLDA, "word_prior.base", -1.0, "the number has the value -1"),
-        (OnlineEMLDA, "doc_topic_prior", np.array([0.1, 0.0, 0.1, 0.1]), "doc_topic_prior has the value 0"),
+        (
+            OnlineEMLDA,
+            "doc_topic_prior",
+            np.array([0.1, 0.0, 0.1, 0.1]),
+            "doc_topic_prior must be positive, but has the value 0",
+        ),
         (CollapsedGibbsLDA, "prior.base", 1e300, "the number has the value 1e\\+300"),
         (CollapsedGibbsLDA, "doc_topic_prior", np.array([0.1, -0.1, 0.1, 0.1]), "has the value -0.1"),
         (HybridHDP, "doc_concentration", 0.0, "doc_concentration must be positive"),

@@ -63,6 +63,12 @@ def check_prior(value, n_components, name="doc_topic_prior"):
     return np.broadcast_to(prior, n_components)  # a file may pretend that there are billions of topics
 
 
+def check_used_prior(prior):
+    """Raise ValueError unless the doc_topic_prior of a state is positive; merged topics have large ones."""
+    if not prior.min() > 0.0:
+        raise ValueError(f"doc_topic_prior must be positive, but has the value {prior.min():g}")
+
+
 def check_parameters(values, name):
     """Raise ValueError unless all entries of an array are parameters of a Dirichlet distribution."""
     for rows in row_blocks(values):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._state._fields import array, changed, count, number
-from sktopic._topics._prior import SMALLEST, check_parameters
+from sktopic._topics._prior import SMALLEST, check_used_prior
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import expected_tokens
 from sktopic._training._minibatch_state import MinibatchState
@@ -76,7 +76,7 @@ class HDPState(MinibatchState):
     def check(self):
         """Raise ValueError if parts do not fit together."""
         check_positive(self)
-        check_parameters(self.doc_topic_prior, "doc_topic_prior")
+        check_used_prior(self.doc_topic_prior)
         used, n_topics = self.in_use, self.words.n_topics
         if used[0] < 0 or used[-1] >= n_topics or (used[1:] <= used[:-1]).any():
             raise ValueError(f"in_use must have ascending numbers below {n_topics}")

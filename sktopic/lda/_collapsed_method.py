@@ -23,8 +23,8 @@ from sktopic._topics._prior import (
     LARGEST_LEARNED,
     SMALLEST_LEARNED,
     DocPrior,
-    check_parameters,
     check_prior,
+    check_used_prior,
 )
 from sktopic._topics._topic_word_prior import (
     TopicWordPrior,
@@ -77,7 +77,7 @@ class CollapsedState(State):
     def check(self):
         """Raise ValueError if arrays do not fit together."""
         self.prior.check(self.words.n_features, self.words.n_topics)
-        check_parameters(self.doc_topic_prior, "doc_topic_prior")
+        check_used_prior(self.doc_topic_prior)
         if len(self.gains) != self.words.n_topics + 1:
             raise ValueError(f"gains has {len(self.gains)} numbers")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._state._fields import array, count, name, number, part
-from sktopic._topics._prior import check_parameters
+from sktopic._topics._prior import check_used_prior
 from sktopic._topics._sparse_word_counts import SparseWordCounts
 from sktopic._topics._topic_word_prior import TopicWordPrior
 from sktopic._training._minibatch_state import MinibatchState
@@ -44,7 +44,7 @@ class LDAState(MinibatchState):
         n_topics, n = len(self.doc_topic_prior), len(self.prior_averages)
         if self.prior_rule is not None and n != n_topics + (self.prior_rule == "gamma"):
             raise ValueError(f"prior_averages has {n} numbers, but there are {n_topics} topics")
-        check_parameters(self.doc_topic_prior, "doc_topic_prior")
+        check_used_prior(self.doc_topic_prior)
         self.word_prior.check(self.words.n_features, n_topics)
 
 
