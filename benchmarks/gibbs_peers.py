@@ -9,13 +9,13 @@ text    KOS with 100 topics; every library with its defaults, CollapsedGibbsLDA 
         1000 sweeps of the others.
 number  Criteria for several numbers of topics of OnlineEMLDA, on the cells.
 engines Score against time of ENGINES, on CORPORA. Each is trained from scratch with one pass, then with as
-        many as take a part of the budget of processor seconds (BUDGETS, SHARES), equal for all. A run that no
-        longer raises the score is the last. Engines take turns. Later seeds have the passes of the first.
-        Tables and picture have medians over the seeds, and at 50 topics NPMI and diversity of the run with
-        the best score. Settings are defaults; samplers learn their priors if they can, after a quarter of the
-        sweeps at most. gensim runs with 64-bit numbers, too: on Intel processors, many of its 32-bit ones are
-        denormal, which takes time. Figures of WarpLDA and MALLET are those of engines.toml, from another
-        machine.
+        many as take a part of the budget of processor seconds (BUDGETS, SHARES), equal for all, if these are
+        at least twice as many. A run that no longer raises the score is the last. Engines take turns. Later
+        seeds have the passes of the first. Tables and picture have medians over the seeds, and at 50 topics
+        NPMI and diversity of the run with the best score. Settings are defaults; samplers learn their priors
+        if they can, after a quarter of the sweeps at most. gensim runs with 64-bit numbers, too: on Intel
+        processors, many of its 32-bit ones are denormal, which takes time. Figures of WarpLDA and MALLET are
+        those of engines.toml, from another machine.
 
 Seconds are those of the processor, of the call that trains. All models are scored by the same document
 completion of held-out documents, with their topics and prior. Similarity is the mean cosine of matched topics
@@ -281,7 +281,7 @@ ENGINES = {
     "lda": Engine("lda", of_lda, "n_topics", "n_iter", {"alpha": 0.1, "eta": 0.01}, 1000),
 }
 OURS = "OnlineEMLDA"  # with which others are compared
-# And the most topics: topica refuses more than words, and with 10,000, scores of long documents take minutes.
+# With the most topics: topica refuses more than words, and scores of long documents would take minutes.
 CORPORA = {"kos": 1000, "20news": 10_000, "nips1740": 1000}
 READ_TOPICS = 50  # at which coherence and diversity are measured
 # By the number of topics: processor seconds of the longest run.

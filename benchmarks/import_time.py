@@ -2,9 +2,9 @@
 
     python benchmarks/import_time.py
 
-Each statement runs in N_RUNS new interpreters, in turn with the others. Seconds are the median of the
-processor's, without the start of the interpreter; files have been read and compiled before. Modules are
-those that the statement adds.
+Each statement runs in N_RUNS new interpreters, in turn with the others. The table has the median of the
+processor's seconds, which leave out the start of the interpreter. All files have been read and compiled
+before. Modules are those that the statement adds.
 """
 
 import os

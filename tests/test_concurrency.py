@@ -15,6 +15,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -235,8 +236,16 @@ def test_tables_are_those_of_one_state(monkeypatch):
         assert pickle.dumps(getattr(found, "table", found)) == pickle.dumps(
             getattr(expected, "table", expected)
         )
-    model = make_pipeline(FunctionTransformer(), OnlineEMLDA(3, random_state=0)).fit(X)
-    assert_array_equal(topic_table(model, X)["words"], topic_table(model[-1], X)["words"])
+
+
+def test_tables_of_pipelines_have_the_words_of_the_innermost_one():
+    """The step outside has no names of its columns."""
+    texts = ["apple pear plum", "cat dog cow"] * 20
+    inner = make_pipeline(CountVectorizer(), OnlineEMLDA(2, random_state=0))
+    outer = make_pipeline(FunctionTransformer(), inner).fit(texts)
+    found = topic_table(outer, texts)
+    assert list(found["words"]) == list(topic_table(inner, texts)["words"])
+    assert set(" ".join(found["words"]).replace(",", "").split()) == set(" ".join(texts).split())
 
 
 def test_parameters_cannot_be_deleted_in_training():

@@ -147,15 +147,24 @@ def test_sizes_that_depend_on_the_number_of_topics_fit_it():
 @pytest.mark.parametrize(
     ("kind", "name", "value", "message"),
     [
-        (OnlineEMLDA, "word_prior.base", -1.0, "the number has the value -1"),
+        (OnlineEMLDA, "word_prior.base", -1.0, "topic_word_prior has the value -1: .* 1e\\+12. Load"),
         (
             OnlineEMLDA,
             "doc_topic_prior",
             np.array([0.1, 0.0, 0.1, 0.1]),
             "doc_topic_prior must be positive, but has the value 0",
         ),
-        (CollapsedGibbsLDA, "prior.base", 1e300, "the number has the value 1e\\+300"),
+        (CollapsedGibbsLDA, "prior.base", 1e300, "topic_word_prior has the value 1e\\+300"),
         (CollapsedGibbsLDA, "doc_topic_prior", np.array([0.1, -0.1, 0.1, 0.1]), "has the value -0.1"),
+        (
+            OnlineEMHDP,
+            "proportions.alpha",
+            -np.ones(12),
+            "doc_topic_prior must be positive",
+        ),
+        (DirectAssignmentHDP, "topic_word_prior", 0.0, "topic_word_prior must be positive, but is 0"),
+        (MomentMatchingLDA, "doc_topic_prior", np.zeros(4), "doc_topic_prior must be positive"),
+        (MomentMatchingLDA, "topic_word_prior", -1.0, "topic_word_prior has the value -1"),
         (HybridHDP, "doc_concentration", 0.0, "doc_concentration must be positive"),
         (HybridHDP, "topic_word_prior", -1.0, "topic_word_prior must not be negative"),
         (CollapsedGibbsHDP, "topic_concentration", -1.0, "topic_concentration must be positive"),

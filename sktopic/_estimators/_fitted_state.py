@@ -156,7 +156,7 @@ def check_values(model):
 
 def damaged(model, what):
     """Return the ValueError for a fault in the fitted state of a model."""
+    name, fault = type(model).__name__, str(what).rstrip(".")
     return ValueError(
-        f"the fitted state of this {type(model).__name__} is damaged: {what}. Load it from an "
-        "intact file, or call fit."
+        f"the fitted state of this {name} is damaged: {fault}. Load it from an intact file, or call fit."
     )

@@ -1,9 +1,10 @@
 """The plug-in model: topics, and the prior of their proportions, from any source."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
@@ -19,6 +20,14 @@ from sktopic._topics._prior import check_prior
 from sktopic._topics._topic_rows import TopicProbabilities
 
 
+@dataclass
+class OneState:
+    """A snapshot of a topic model, and the steps before it in pipelines and searches, as pipelines."""
+
+    before: list
+    model: TopicModel
+
+
 def is_estimator(value):
     """Whether an object has a fit method and is not a table with a column of that name."""
     return hasattr(value, "fit") and not hasattr(value, "__array__")
@@ -31,6 +40,8 @@ def _opened(model):
     """
     before = []
     while True:
+        if isinstance(model, OneState):
+            return model.before, model.model
         if isinstance(model, Pipeline):
             if len(model) > 1:
                 before.append(model[:-1])
@@ -49,16 +60,12 @@ def last_step(model):
 
 
 def in_one_state(model):
-    """Return the model as it is now, which training in another thread does not change.
+    """Return the OneState of a topic model, pipeline or search, which training in other threads leaves alone.
 
-    A pipeline, search or DaskTopicModel becomes a pipeline that ends in this model. Other objects than topic
-    models are returned themselves.
+    Anything that is not a topic model of ours, and does not end in one, is returned as it is.
     """
     before, last = _opened(model)
-    if not isinstance(last, TopicModel):
-        return model
-    steps = [step for pipeline in before for _, step in pipeline.steps]
-    return make_pipeline(*steps, last._read()) if steps else last._read()
+    return OneState(before, last._read()) if isinstance(last, TopicModel) else model
 
 
 def pipelines_before(model):

@@ -225,7 +225,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _check_fitted(self):
         """Raise NotFittedError if there is no state."""
         if not self._is_fitted():
-            check_is_fitted(snapshot(self))  # it looks through attributes, which a first fit is about to set
+            check_is_fitted(snapshot(self))  # not of self, whose attributes a first fit may set meanwhile
 
     def _is_fitted(self):
         """Whether there is a state, after any number of updates."""

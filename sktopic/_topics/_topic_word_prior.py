@@ -253,13 +253,13 @@ class TopicWordPrior(State):
 
     def check(self, n_features, n_topics):
         """Raise ValueError for numbers that do not fit together: kernels trust them."""
-        try:
-            if self.base != 0.0:  # which some methods allow
-                check_parameters(np.array([self.base]), "the number")
-            if self.entries is not None:
+        if self.base != 0.0:  # which some methods allow
+            check_parameters(np.array([self.base]), "topic_word_prior")
+        if self.entries is not None:
+            try:
                 self.entries.check(n_features)
-        except ValueError as error:
-            raise ValueError(f"of its topic_word_prior, {error}") from None
+            except ValueError as error:
+                raise ValueError(f"of its topic_word_prior, {error}") from None
         topics = self.topic_of_start
         if topics is not None and not (topics.min(initial=0) >= -1 and topics.max(initial=-1) < n_topics):
             raise ValueError(f"topic_of_start has other topics than the {n_topics} there are")
@@ -303,6 +303,7 @@ class WordPrior:
         """
         value, default = self.value, self.default
         if self.is_learned:  # and no matrix any more
+            # A forged state may have 0, from which nothing can be learned.
             value, default = None, max(prior.base, SMALLEST_LEARNED) if goes_on else default
         present, n_topics = word_counts.n_features, word_counts.n_topics
         # A matrix may be that of the start, before words were added and topics edited.

@@ -19,7 +19,7 @@ from sktopic._topics._word_count_views import probabilities
 from sktopic._topics._word_counts import WordCounts
 from sktopic._training._sweeps import ASSIGNMENT_KEY, Chain, Schedule
 from sktopic._training._swept_counts import CountsBefore, initial_topics
-from sktopic.hdp._parameters import Parameters, check_positive, draw_concentration
+from sktopic.hdp._parameters import Parameters, check_in_use, draw_concentration
 from sktopic.hdp._restaurants import (
     SMALLEST_WEIGHT,
     SPARE,
@@ -79,7 +79,7 @@ class CollapsedHDPState(State):
 
     def check(self):
         """Raise ValueError for numbers that kernels do not check, as in a damaged file."""
-        check_positive(self)
+        check_in_use(self)
         if not (np.isfinite(self.words.totals).all() and np.isfinite(self.tables).all()):
             raise ValueError("its numbers of tokens or tables are not finite")
         if min(self.tables.min(), self.dropped_tables, self.lengths.min(initial=0)) < 0:

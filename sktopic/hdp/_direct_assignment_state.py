@@ -64,6 +64,8 @@ class DirectAssignmentState(HDPState):
     def check(self):
         """Raise ValueError if parts do not fit together."""
         super().check()
+        if self.topic_word_prior == 0.0:
+            raise ValueError("topic_word_prior must be positive, but is 0")
         if not (self.weights.min() >= 0.0 and self.weights.sum() <= 1.0 + ROUNDING):
             raise ValueError("weights must be shares whose sum is at most 1")
 

@@ -9,7 +9,7 @@ from sktopic._topics._prior import SMALLEST, check_used_prior
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import expected_tokens
 from sktopic._training._minibatch_state import MinibatchState
-from sktopic.hdp._parameters import check_positive
+from sktopic.hdp._parameters import check_in_use
 
 # Smallest number of expected tokens in the corpus of a topic in use.
 FEWEST_TOKENS = 1.0
@@ -75,7 +75,7 @@ class HDPState(MinibatchState):
 
     def check(self):
         """Raise ValueError if parts do not fit together."""
-        check_positive(self)
+        check_in_use(self)
         check_used_prior(self.doc_topic_prior)
         used, n_topics = self.in_use, self.words.n_topics
         if used[0] < 0 or used[-1] >= n_topics or (used[1:] <= used[:-1]).any():

@@ -11,7 +11,15 @@ from sktopic._inference._gibbs import GibbsInference, GibbsStep
 from sktopic._kernels.random._rng import combine_keys, uniforms
 from sktopic._kernels.topics._dirichlet import fit_dirichlet
 from sktopic._state._fields import State, array, changed, part
-from sktopic._topics._prior import LARGEST_LEARNED, MAX_ITER, PRIOR_INERTIA, SMALLEST, SMALLEST_LEARNED, TOL
+from sktopic._topics._prior import (
+    LARGEST_LEARNED,
+    MAX_ITER,
+    PRIOR_INERTIA,
+    SMALLEST,
+    SMALLEST_LEARNED,
+    TOL,
+    check_used_prior,
+)
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import expected_tokens, probabilities
 from sktopic._training._minibatches import Growth, gathered_topics
@@ -116,6 +124,7 @@ class GrowingState(HDPState):
 
     def check(self):
         super().check()
+        check_used_prior(self.proportions.alpha)
         if self.in_use[-1] >= self.n_born or self.n_spare < 0:
             raise ValueError(f"proportions cover {self.n_born} of the {self.words.n_topics} topics")
 

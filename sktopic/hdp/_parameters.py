@@ -56,8 +56,8 @@ def parameters_of(model, default):
     )
 
 
-def check_positive(state):
-    """Raise ValueError if a concentration in use is not positive, or the prior of topics is negative."""
+def check_in_use(state):
+    """Raise ValueError if a concentration of a state is not positive, or its prior of topics is negative."""
     for name in CONCENTRATIONS:
         if not getattr(state, name) > 0.0:
             raise ValueError(f"{name} must be positive, but is {getattr(state, name):g}")

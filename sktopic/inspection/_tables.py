@@ -249,6 +249,7 @@ def top_words(
     array([['apple', 'plum'],
            ['pear', 'plum']], dtype=object)
     """
+    model_or_components = in_one_state(model_or_components)
     components = plug_in_topics(model_or_components).components()
     names = shown_words(model_or_components, feature_names, components.shape[1])
     order = largest(components, n_words)

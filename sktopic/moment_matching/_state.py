@@ -6,6 +6,7 @@ import numpy as np
 
 from sktopic._runtime._arrays import by_blocks, columns_of, row_blocks, rows_and_more
 from sktopic._state._fields import State, array, count, number, part
+from sktopic._topics._prior import check_parameters, check_used_prior
 from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic.moment_matching._numbers import most_probable, probabilities
 
@@ -153,6 +154,8 @@ class FilterState(State):
                 f"moments of the prior have {len(averages)} averages and {len(group)} sums, but there are "
                 f"{self.topics.n_topics} topics"
             )
+        check_used_prior(self.prior_in_use)
+        check_parameters(np.array([self.topic_word_prior]), "topic_word_prior")
 
     @property
     def n_in_use(self):
