@@ -11,6 +11,7 @@ from scipy.special import digamma
 from sktopic import load
 from sktopic._inference._dense import DenseCounts
 from sktopic._topics._word_count_views import expected_counts
+from sktopic.datasets import make_bars
 from sktopic.hdp import HybridHDP
 from sktopic.hdp._hybrid_topics import HybridTopics
 
@@ -199,3 +200,12 @@ def test_weights_and_identities(sampler, root_weight, reuse_topics):
         assert not changes or np.median(changes) < 0.2
         before = topics
     assert n_born > 0
+
+
+@pytest.mark.parametrize("sampler", ["table_indicator", "sparse_table_indicator"])
+def test_tables_of_documents_with_fractional_weights_do_not_depend_on_the_threads(sampler):
+    X, weights = make_bars(40, random_state=0).data, np.random.default_rng(0).random(40)
+    models = [
+        HybridHDP(5, sampler=sampler, n_jobs=n, random_state=0).fit(X, sample_weight=weights) for n in (1, 3)
+    ]
+    assert_array_equal(*(model._state.root.tables for model in models))

@@ -13,6 +13,8 @@ from sktopic._topics._prior import PriorStatistics
 
 # Number of draws of a word above which an alias table pays, for any number of topics.
 MANY_DRAWS = 300
+# Parts of a batch whose documents have fractional weights.
+N_PIECES = 16
 
 
 @dataclass
@@ -51,9 +53,10 @@ class TableStep:
             "tables_of_words": self.alias_tables(batch, topics, prior, workers) if self.sparse else None,
         }
         weights = batch.document_weight()
-        pieces = [
-            (batch.cells(a, b), keys[a:b], weights[a:b], settings) for a, b in document_pieces(batch, workers)
-        ]
+        # Sums of fractions depend on where they are divided, which must not depend on the workers.
+        is_whole = not np.any(weights % 1.0)
+        ranges = document_pieces(batch, workers) if is_whole else batch.chunks(N_PIECES)
+        pieces = [(batch.cells(a, b), keys[a:b], weights[a:b], settings) for a, b in ranges]
         indptr, column_topic, values, tables = zip(*workers.map(_sweep, pieces))
         fixed, log_theta = np.zeros(len(batch.cell_word)), np.empty(0)  # unused by draws
         sums = SparseSums(joined_indptr(indptr), joined(column_topic), joined(values), fixed, log_theta)
