@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
@@ -27,12 +28,20 @@ from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_bars
 from sktopic.inspection import (
-    _tables,
+    estimate_effect,
+    explore,
     name_topics,
+    plot_scores,
+    plot_topic_dendrogram,
+    plot_topics,
     pyldavis_data,
+    top_documents,
+    top_words,
+    topic_similarity,
     topic_sizes,
     topic_table,
     topics_over_time,
+    word_topic_table,
 )
 from sktopic.lda import OnlineEMLDA
 from sktopic.metrics import document_completion
@@ -219,23 +228,39 @@ def test_attributes_of_an_unfitted_model_are_not_looked_through(monkeypatch):
     assert len(looked_through) == 3 and not any(each is model for each in looked_through)
 
 
-def test_tables_are_those_of_one_state(monkeypatch):
-    """Another thread trains the model just before the documents are inferred."""
-    infer = _tables.proportions
-    for table in (topic_table, topic_sizes, pyldavis_data, partial(topics_over_time, dates=range(50))):
-        model = online_em().fit(X)
-        expected = table(copy.deepcopy(model), X)
+@pytest.mark.parametrize(
+    "table",
+    [
+        topic_table,
+        topic_sizes,
+        pyldavis_data,
+        top_documents,
+        partial(word_topic_table, n_topics=1),
+        partial(topics_over_time, dates=range(50)),
+        partial(estimate_effect, covariates=pd.DataFrame({"year": range(50)})),
+        explore,
+        lambda model, X: top_words(model),
+        lambda model, X: topic_similarity(model),
+        lambda model, X: [text.get_text() for text in plot_topics(model).texts],
+        lambda model, X: [text.get_text() for text in plot_topic_dendrogram(model).get_yticklabels()],
+        lambda model, X: [line.get_xydata() for line in plot_scores(model).lines],
+    ],
+)
+def test_tables_are_those_of_one_state(monkeypatch, plt, table):
+    """Another thread trains the model as soon as it has been read once."""
+    model = online_em(early_stopping=True, max_iter=2).fit(X)
+    expected, read, live = table(copy.deepcopy(model), X), TopicModel._read, [model]
 
-        def trained_meanwhile(estimator, X, model=model):
-            model.fit(MORE)
-            return infer(estimator, X)
+    def trained_after(estimator):
+        snapshot = read(estimator)
+        if estimator is model and live:
+            live.pop().fit(MORE)
+        return snapshot
 
-        with monkeypatch.context() as patch:
-            patch.setattr(_tables, "proportions", trained_meanwhile)
-            found = table(model, X)
-        assert pickle.dumps(getattr(found, "table", found)) == pickle.dumps(
-            getattr(expected, "table", expected)
-        )
+    monkeypatch.setattr(TopicModel, "_read", trained_after)
+    found = table(model, X)
+    assert not live
+    assert pickle.dumps(found) == pickle.dumps(expected)
 
 
 def test_tables_of_pipelines_have_the_words_of_the_innermost_one():

@@ -12,7 +12,7 @@ from sklearn.base import clone
 import sktopic
 from sktopic._estimators._model_files import PARTS
 from sktopic._runtime._parallel import Workers
-from sktopic._topics._topic_word_prior import split_topic_word_prior
+from sktopic._topics._topic_word_prior import TopicWordPrior, WordPrior, split_topic_word_prior
 from sktopic._topics._word_count_views import geometric as geometric_topics
 from sktopic._topics._word_count_views import probabilities
 from sktopic._topics._word_counts import WordCounts
@@ -142,6 +142,13 @@ def test_training_goes_on_with_another_matrix_or_number(cls, tmp_path):
         assert model.partial_fit(X).topic_word_prior_ != 0.1 and entries_of(model) is None
     model.set_params(topic_word_prior=None).fit(X)
     assert_array_equal(model.components_, cls(**QUICK).fit(X).components_)
+
+
+@pytest.mark.parametrize(("base", "expected"), [(1e-8, 1e-8), (0.0, 0.1)])
+def test_learning_goes_on_from_the_prior_in_use_or_starts_if_it_is_0(base, expected):
+    words = OnlineVariationalLDA(**QUICK).fit(X)._state.words
+    learned = WordPrior("auto", default=0.1).adopted(TopicWordPrior(base=base), K, words, goes_on=True)
+    assert learned.base == expected
 
 
 def test_sparse_parameters_are_stored(tmp_path):

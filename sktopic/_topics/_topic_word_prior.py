@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sktopic._documents._matrices import check_sparse_structure
 from sktopic._runtime._arrays import are_bounds, real_numbers
 from sktopic._state._fields import State, array, number, part
-from sktopic._topics._prior import LARGEST, SMALLEST, SMALLEST_LEARNED, check_parameters, check_prior
+from sktopic._topics._prior import LARGEST, SMALLEST, check_parameters, check_prior
 
 TOPIC = np.dtype(np.int32)
 
@@ -303,8 +303,8 @@ class WordPrior:
         """
         value, default = self.value, self.default
         if self.is_learned:  # and no matrix any more
-            # A forged state may have 0, from which nothing can be learned.
-            value, default = None, max(prior.base, SMALLEST_LEARNED) if goes_on else default
+            # From 0, which a forged state may have, nothing can be learned.
+            value, default = None, prior.base if goes_on and prior.base > 0.0 else default
         present, n_topics = word_counts.n_features, word_counts.n_topics
         # A matrix may be that of the start, before words were added and topics edited.
         n_features = np.shape(value)[1] if is_matrix(value) else present

@@ -243,7 +243,7 @@ def plot_n_components(model: object, *, fig: Figure | SubFigure | None = None) -
 
 def _kept_scores(model):
     """Return the x values and scores that an estimator keeps, and the labels of the two axes."""
-    estimator = last_step(model)
+    estimator = last_step(in_one_state(model))
     if not hasattr(estimator, "fit"):
         raise TypeError("scores is missing: without it, a fitted estimator that keeps scores is needed.")
     check_is_fitted(estimator)

@@ -107,7 +107,7 @@ def name_topics(
             "ends in one, is allowed."
         )
     if callable(names):
-        names = _asked_names(model, names, documents)
+        names = _asked_names(in_one_state(model), names, documents)
     elif documents is not None:
         raise ValueError("documents is invalid: must be None unless names is a function.")
     estimator._give_topic_names(names)
