@@ -277,6 +277,12 @@ def test_what_is_no_list_of_blocks_is_named():
     assert theta.dtype == np.float64 and np.abs(theta.sum(axis=1) - 1).max() < 1e-12
 
 
+def test_a_plain_model_names_sparse_blocks_of_dask():
+    array = blocks_of_array(X)
+    for call in (OnlineEMLDA(2).fit, OnlineEMLDA(2, max_iter=1).fit(X).transform):
+        assert_raises(ValueError, "X has sparse blocks of Dask; .*DaskTopicModel trains on them", call, array)
+
+
 def test_rounds_grow():
     lengths = list(rounds(5000, "auto", 0))
     assert sum(lengths) == 5000

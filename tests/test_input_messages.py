@@ -86,9 +86,10 @@ REFUSED = {
     "hashed": (
         HashingVectorizer(n_features=32).fit_transform(TEXTS),
         "Negative values in data",
-        "HashingVectorizer gives them with alternate_sign=False, norm=None",
+        "HashingVectorizer gives counts with alternate_sign=False, norm=None",
     ),
     "infinite": (np.array([[1.0, np.inf], [1.0, 2.0]]), "X contains infinity", "finite"),
+    "masked": (np.ma.masked_equal([[1, 9], [2, 0]], 9), "X has masked values", "X.filled(0)"),
     "path": ([Path("one.txt")], "X has paths", "CountVectorizer(input='filename')"),
 }
 SPARSE_ROWS = [sp.coo_array([1, 0]), sp.coo_array([0, 1])]

@@ -104,6 +104,8 @@ def test_pipelines_bring_their_words_and_models_their_names():
     assert table["document"].tolist() == [0, 0, 2, 2]
     assert table["word"].tolist() == ["cat", "dog", "sky", "sun"]
     assert table["count"].tolist() == [2, 1, 1, 1]
+    counts = pipeline[0].fit_transform(texts)  # whose words are in no order
+    assert word_topic_table(pipeline[-1], counts)["count"].dtype == table["count"].dtype == np.int64
     assert_array_equal(table["name"], np.where(table["topic"] == 0, "Topic 0", "other"))
     assert word_topic_table(pipeline, texts, [*"abcd"])["word"][0] == "a"
 

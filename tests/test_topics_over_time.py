@@ -101,6 +101,8 @@ def test_dates_that_cannot_be_read_are_refused(lda):
         (np.full((N_DOCUMENTS, 1), 2001), None, TypeError, "must have one date for each document"),
         ([2001.0] * N_DOCUMENTS, None, TypeError, "dates has dtype float64"),
         (["soon"] * N_DOCUMENTS, None, ValueError, "cannot be read by pandas.to_datetime"),
+        (["05.04.2020", "25.04.2020"] * 30, None, ValueError, r"format='%d.%m.%Y'\), or give integers"),
+        ([2001, np.nan] * 30, None, ValueError, "dates has 30 missing values, the first for document 1"),
         (["2001", None] * 30, None, ValueError, "dates has 30 missing values, the first for document 1"),
         ([20010115] * N_DOCUMENTS, "YS", ValueError, "with freq, years 1 to 9999 are allowed"),
         (

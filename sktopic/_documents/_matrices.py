@@ -172,7 +172,7 @@ def check_counts(X, owner):
     if smallest < 0:
         raise ValueError(
             f"Negative values in data passed to {owner} (parameter X), down to {smallest:g}; counts of words "
-            "are expected. A HashingVectorizer gives them with alternate_sign=False, norm=None."
+            "are expected. A HashingVectorizer gives counts with alternate_sign=False, norm=None."
         )
     if np.isinf(X.data.max(initial=0)):
         raise ValueError(f"X contains infinity; {owner} expects counts of words, which are finite.")

@@ -225,7 +225,7 @@ class HybridHDP(MinibatchHDPEstimator):
     _state_class = HybridState
 
     move_history_ = fitted("move_history")
-    n_components_range_ = fitted("n_components_range")
+    n_components_range_ = fitted("n_components_range", "only split_merge=True computes it")
 
     def __init__(
         self,

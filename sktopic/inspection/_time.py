@@ -299,12 +299,7 @@ def periods_of(dates, freq, n_documents):
     dates = _read_dates(pandas, dates, years=freq is not None)
     if len(dates) != n_documents:
         raise ValueError(f"dates has {len(dates)} entries, but X has {n_documents} documents.")
-    missing = np.flatnonzero(dates.isna())
-    if len(missing):
-        raise ValueError(
-            f"dates has {len(missing)} missing values, the first for document {missing[0]}; leave these "
-            "documents out."
-        )
+    _check_none_missing(dates)
     codes, periods = dates.factorize(sort=True)
     if freq is None:
         return periods, codes
@@ -319,11 +314,21 @@ def periods_of(dates, freq, n_documents):
     return groups.size().index, groups.ngroup().to_numpy()[codes]
 
 
+def _check_none_missing(dates):
+    missing = np.flatnonzero(dates.isna())
+    if len(missing):
+        raise ValueError(
+            f"dates has {len(missing)} missing values, the first for document {missing[0]}; leave these "
+            "documents out."
+        )
+
+
 def _read_dates(pandas, dates, years):
     """Return the dates as a pandas Index of dates, or of integers unless `years` is true."""
     if isinstance(dates, str) or not np.iterable(dates) or getattr(dates, "ndim", 1) != 1:
         raise TypeError(f"dates={dates!r:.80} is invalid: must have one date for each document.")
     dates = pandas.Index(dates if hasattr(dates, "__array__") else list(dates))
+    _check_none_missing(dates)
     if isinstance(dates, pandas.PeriodIndex):
         return dates.to_timestamp()
     if pandas.api.types.is_bool_dtype(dates) or dates.dtype.kind == "f":
@@ -332,8 +337,10 @@ def _read_dates(pandas, dates, years):
         try:
             return pandas.DatetimeIndex(pandas.to_datetime(dates))
         except (TypeError, ValueError) as error:
+            reason = str(error).splitlines()[0].partition(". ")[0].rstrip(".")
             raise ValueError(
-                f"dates cannot be read by pandas.to_datetime: {error}. Give integers for other periods."
+                f"dates cannot be read by pandas.to_datetime: {reason}. Read them first, such as by "
+                "pandas.to_datetime(dates, format='%d.%m.%Y'), or give integers for other periods."
             ) from error
     if not years:
         return dates

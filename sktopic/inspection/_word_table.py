@@ -89,8 +89,10 @@ def word_topic_table(
         )
 
     def word_topics(inference, documents, workers, progress):
-        counts = canonical_counts(documents.matrix())
-        return counts, *inference.word_topics(counts, n_topics, workers, progress)
+        matrix = documents.matrix()
+        counts = canonical_counts(matrix)
+        shown = counts.astype(np.int64) if matrix.dtype.kind in "iu" else counts
+        return shown, *inference.word_topics(counts, n_topics, workers, progress)
 
     counts, topics, probabilities = estimator._answer(X, word_topics, "word_topics")
     words = shown_words(model, feature_names, counts.shape[1])

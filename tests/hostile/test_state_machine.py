@@ -163,7 +163,12 @@ class Call:
             return self.trained()
         return self.model
 
-    add_features = drop_topics = freeze_topics = merge_topics = set_feature_names = edit
+    add_features = drop_topics = freeze_topics = merge_topics = edit
+
+    def set_feature_names(self, names):
+        if hasattr(self.model, "set_feature_names"):
+            assert self.model.set_feature_names(names) is self.model
+        return self.model
 
     def name_topics(self, names):
         name_topics(self.model, names)
