@@ -467,6 +467,16 @@ class _Cell:
     seconds: float
     top_words: list[list[Any]]
 
+    def __post_init__(self):
+        """Raise ValueError for values that no task has: a file may hold anything."""
+        numbers, rows = (self.score, self.coherence, self.seconds), self.top_words
+        if type(self.n_components) is not int or not all(isinstance(number, float) for number in numbers):
+            raise ValueError("it has other types of numbers")
+        if not isinstance(rows, list) or len(rows) != self.n_components:
+            raise ValueError(f"it has no top_words of {self.n_components} topics")
+        if not all(isinstance(row, list) for row in rows):
+            raise ValueError("it has top_words that are no lists")
+
 
 def _run(tasks, X, results, n_jobs, verbose):
     """Return the cells of the tasks; cells in the results file are not computed again."""
@@ -474,7 +484,7 @@ def _run(tasks, X, results, n_jobs, verbose):
     if results is not None:
         X_digest = digest(X)
         keys = [task.key(X_digest) for task in tasks]
-        cells = [None if found is None else _Cell(**found) for found in map(results.read, keys)]
+        cells = [results.read(key, _Cell) for key in keys]
     missing = [i for i, cell in enumerate(cells) if cell is None]
     jobs = (delayed(_run_task)(i, tasks[i], X) for i in missing)
     done = len(tasks) - len(missing)

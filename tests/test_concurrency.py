@@ -263,6 +263,15 @@ def test_tables_are_those_of_one_state(monkeypatch, plt, table):
     assert pickle.dumps(found) == pickle.dumps(expected)
 
 
+def test_a_model_from_the_buffers_of_a_pickle_shares_no_training():
+    model, buffers = online_em().fit(X), []
+    data = pickle.dumps(model, protocol=5, buffer_callback=buffers.append)
+    before, twins = state(model), [pickle.loads(data, buffers=buffers) for _ in range(2)]
+    assert_same_state(state(twins[0].partial_fit(MORE)), state(copy.deepcopy(model).partial_fit(MORE)))
+    assert_same_state(state(twins[1]), before)
+    assert_same_state(state(model), before)
+
+
 def test_tables_of_pipelines_have_the_words_of_the_innermost_one():
     """The step outside has no names of its columns."""
     texts = ["apple pear plum", "cat dog cow"] * 20

@@ -31,6 +31,7 @@ from sktopic._topics._covariate_statistics import CovariateStatistics, squared_c
 from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic.datasets import open_corpus, save_corpus
 from sktopic.lda import DMRLDA, OnlineEMLDA
+from sktopic.lda._covariate_prior import CovariateEffects
 
 from .conftest import assert_same_state, state
 from .reference import dmr as reference
@@ -359,6 +360,20 @@ def test_effects_in_a_tiny_corpus_are_those_of_the_prior():
     model = DMRLDA(4, total_samples=1e-12, random_state=0).fit(X, covariates=D)
     assert_allclose(model.covariate_effects_, 0.0, atol=1e-9)
     assert_allclose(model.covariate_effects_stderr_, 1.0, rtol=1e-9)
+
+
+def test_training_begins_with_effects_or_not_at_all(monkeypatch):
+    (X, D), model = documents(40), DMRLDA(3, random_state=0)
+
+    def fail(*_):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CovariateEffects, "start", fail)
+        with pytest.raises(MemoryError):
+            model.partial_fit(X, covariates=D)
+    expected = DMRLDA(3, random_state=0).partial_fit(X, covariates=D[:, :1])
+    assert_array_equal(model.partial_fit(X, covariates=D[:, :1]).components_, expected.components_)
 
 
 def test_fit_is_partial_fit_and_threads_change_nothing():

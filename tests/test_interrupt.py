@@ -1,10 +1,11 @@
-"""Ctrl-C is answered at once, and leaves the state of the last complete update."""
+"""Ctrl-C is answered at once, other signals after an update; both leave complete updates."""
 
 import itertools
 import signal
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from functools import partial
 from pkgutil import resolve_name
 
@@ -13,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic._runtime._interrupt import complete_or_undone
+from sktopic._runtime._interrupt import SIGNALS, complete_or_undone, uninterrupted
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._training._sweeps import SweepTrainer
@@ -250,6 +251,73 @@ def test_ctrl_c_while_others_work_does_not_split_an_update(waits):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+OTHERS = [number for number in SIGNALS if number != signal.SIGINT]
+
+
+@contextmanager
+def handled(numbers, handler):
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, original in before.items():
+            signal.signal(number, original)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_handlers_of_other_signals_run_after_the_update(waits):
+    """At each call and line of the update; each signal once, also if handlers raise."""
+    n_lines = 0
+    while True:
+        owner, lines, seen = Owner(waits), [], []
+
+        def act(frame, event, lines=lines, n_lines=n_lines):
+            if "sktopic" not in frame.f_code.co_filename and frame.f_code.co_name != "update":
+                return None
+            lines.append(event)
+            if len(lines) == n_lines + 1:
+                for number in OTHERS:
+                    signal.raise_signal(number)
+            return lambda frame, event, _: act(frame, event)
+
+        def handler(number, frame, owner=owner, seen=seen):
+            seen.append((number, dict(vars(owner))))
+
+        with handled(OTHERS, handler):
+            trace_calls(act, lambda owner=owner: owner.update(stop=False))
+            assert all(signal.getsignal(number) is handler for number in OTHERS)
+        done = len(lines) <= n_lines
+        assert sorted(number for number, _ in seen) == ([] if done else sorted(OTHERS))
+        whole = {"old": 1, "_waits": waits}, {"old": 2, "new": 3, "_waits": waits}
+        assert all(attributes in whole for _, attributes in seen)
+        if done:
+            break
+        n_lines += 1
+    assert n_lines > 20
+
+
+@pytest.mark.parametrize("block", [uninterrupted, partial(complete_or_undone, Owner(False))])
+def test_handlers_that_raise_lose_no_other_signal(block):
+    seen = []
+
+    def handler(number, frame):
+        seen.append(number)
+        raise TimeoutError(number)
+
+    def update():
+        with block():
+            for number in OTHERS:
+                signal.raise_signal(number)
+            assert not seen
+
+    with handled(OTHERS, handler):
+        with pytest.raises(TimeoutError):
+            update()
+        assert sorted(seen) == sorted(OTHERS)
+        assert all(signal.getsignal(number) is handler for number in OTHERS)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 # Estimator, parameters, a place in the global step; whether the first update has it
 COUNTS = "_topics._word_counts:WordCounts"
 UPDATES = [
@@ -315,6 +383,38 @@ def test_interrupted_sweep_is_undone(name, monkeypatch):
                 assert_array_equal(found.get(f"_state.{field}"), wanted.get(f"_state.{field}"))
         model.set_params(max_iter=2).partial_fit(FEW)
         assert model.topic_word_counts_.sum() == pytest.approx((FEW * (scale * (sweep > 1) + 1)).sum())
+
+
+@pytest.mark.parametrize(
+    ("make", "place"),
+    [
+        (partial(new, "OnlineVariationalLDA", n_components=5, batch_size=HUGE), f"{COUNTS}.add"),
+        (partial(new, "CollapsedGibbsLDA", n_components=5, n_draws=1), SHARED),
+        (partial(new, "CollapsedGibbsHDP", n_components=5), CELLS),
+    ],
+)
+def test_a_handler_reads_complete_updates(make, place, monkeypatch):
+    """The signal comes after a step inside each update, as of a batch system that asks to save."""
+    module, _, path = f"sktopic.{place}".partition(":")
+    *outer, name = path.split(".")
+    model, whole, read = make(max_iter=3), [make(max_iter=n).fit(FEW) for n in (1, 2, 3)], []
+    original = resolve_name(f"sktopic.{place}")
+
+    def signalled(*arguments, **keywords):
+        result = original(*arguments, **keywords)
+        signal.raise_signal(signal.SIGTERM)
+        return result
+
+    def read_model(*_):
+        if model._is_fitted() and model.n_iter_:
+            read.append(model.topic_word_counts_.copy() if is_sampler(model) else model.components_)
+
+    monkeypatch.setattr(resolve_name(":".join([module, *outer])), name, signalled)
+    with handled([signal.SIGTERM], read_model):
+        model.fit(FEW)
+    known = [each.topic_word_counts_ if is_sampler(each) else each.components_ for each in whole]
+    assert len(read) > 1
+    assert all(any(np.array_equal(found, each) for each in known) for found in read)
 
 
 def test_ctrl_c_just_before_the_end_of_a_call_does_not_take_the_end_away():

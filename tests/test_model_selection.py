@@ -136,6 +136,28 @@ def test_a_file_of_anything_else_is_refused_and_stays(tmp_path):
         topic_number_curve(LDA, X, results_file=file, **SETTINGS)
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_components": -1}, "no top_words of -1 topics"),
+        ({"n_components": None}, "other types of numbers"),
+        ({"score": "high"}, "other types of numbers"),
+        ({"top_words": [1, 2]}, "top_words that are no lists"),
+        ({"more": 1}, "unexpected keyword argument 'more'"),
+    ],
+)
+def test_results_that_no_fit_has_are_refused(changes, message, tmp_path):
+    file, given = tmp_path / "curve.jsonl", {**SETTINGS, "n_components": [2]}
+    topic_number_curve(LDA, X, results_file=file, **given)
+    entry = json.loads(file.read_bytes().splitlines()[0])
+    key, _ = entry.pop("key"), entry.pop("sha256")
+    file.unlink()
+    ResultFile(file).append(key, entry | changes)
+    assert_raises(
+        ValueError, f"curve.jsonl.*{message}", topic_number_curve, LDA, X, results_file=file, **given
+    )
+
+
 @pytest.mark.slow
 def test_pipelines_take_texts_and_bring_their_references(tmp_path, capsys):
     words = np.array(["ape", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"])

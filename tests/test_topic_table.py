@@ -110,6 +110,12 @@ def test_pipelines_bring_their_words_and_models_their_names():
     assert word_topic_table(pipeline, texts, [*"abcd"])["word"][0] == "a"
 
 
+def test_a_vocabulary_of_one_word_has_no_coherence():
+    counts = np.full((3, 1), 2)
+    table = topic_table(OnlineEMLDA(1, random_state=0).fit(counts), counts)
+    assert table["words"].tolist() == ["x0"] and table["coherence"].isna().all()
+
+
 def test_rows_of_words_are_those_of_word_topics_for_any_container(lda):
     counts = sparse.csr_array(X[:20])
     for n_topics in (2, 9):  # of four

@@ -1,6 +1,7 @@
 """Matrices of Dirichlet parameters as topic_word_prior, and those that seed_prior makes."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -144,11 +145,16 @@ def test_training_goes_on_with_another_matrix_or_number(cls, tmp_path):
     assert_array_equal(model.components_, cls(**QUICK).fit(X).components_)
 
 
-@pytest.mark.parametrize(("base", "expected"), [(1e-8, 1e-8), (0.0, 0.1)])
-def test_learning_goes_on_from_the_prior_in_use_or_starts_if_it_is_0(base, expected):
-    words = OnlineVariationalLDA(**QUICK).fit(X)._state.words
-    learned = WordPrior("auto", default=0.1).adopted(TopicWordPrior(base=base), K, words, goes_on=True)
-    assert learned.base == expected
+@pytest.mark.parametrize("cls", [CollapsedGibbsLDA, OnlineVariationalLDA])
+def test_learning_goes_on_from_the_prior_in_use_unless_it_is_0(cls):
+    model, prior = cls(**QUICK).fit(X), WordPrior("auto", default=0.1)
+    words = model._state.words
+    assert prior.adopted(TopicWordPrior(base=1e-8), K, words, goes_on=True).base == 1e-8
+    name = "prior" if cls is CollapsedGibbsLDA else "word_prior"
+    model.set_params(topic_word_prior="auto")._state = replace(
+        model._state, **{name: TopicWordPrior(base=0.0)}
+    )
+    assert_raises(ValueError, "topic_word_prior must be positive to be learned", model.partial_fit, X)
 
 
 def test_sparse_parameters_are_stored(tmp_path):

@@ -16,6 +16,7 @@ from weakref import ref
 import numpy as np
 
 from sktopic._estimators._fitted_state import FITTED, check_arrays
+from sktopic._runtime._arrays import read_only_view
 from sktopic._runtime._attributes import attributes_of, set_attributes, twin
 from sktopic._runtime._interrupt import complete_or_undone, uninterrupted
 from sktopic._state._fields import State, arrays_of, changed_arrays, duplicate
@@ -259,7 +260,8 @@ def state_to_pickle(model, getstate):
         if isinstance(state, State) and guard.training.locked():
             attributes["_state"] = duplicate(state)
         elif isinstance(state, State):
-            attributes["_state"] = lent = changed_arrays(state, np.ndarray.view)
+            # Read-only, since buffers of a pickle may become arrays of other models, which train on copies.
+            attributes["_state"] = lent = changed_arrays(state, read_only_view)
             guard.lend(*(array for array in arrays_of(lent).values() if isinstance(array, np.ndarray)))
     return attributes
 

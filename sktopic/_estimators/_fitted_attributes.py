@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from sktopic._runtime._arrays import read_only_view
+
 
 class FittedAttribute:
     """A field of the state as a read-only attribute of the estimator, absent if the field is None.
@@ -33,10 +35,7 @@ class FittedAttribute:
             raise AttributeError(f"this {type(model).__name__} has no {self._name}: {advice}")
         if not isinstance(value, np.ndarray):
             return value
-        # A read-only view: users change neither its numbers nor the shape that kernels trust.
-        view = value.view()
-        view.flags.writeable = False
-        return view
+        return read_only_view(value)  # users change neither its numbers nor the shape that kernels trust
 
     def __set__(self, model, value):
         raise AttributeError(f"{self._name} of {type(model).__name__} is read-only: only training sets it.")

@@ -245,9 +245,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if select is not None:
             documents = select(documents)
         begun._warn_of_doubtful(documents.begin().summary(), streamed)
-        start_training(begun, begun.n_features_in_)
+        begun._begin_state(X)
         take_over(self, begun)
         return documents.checked_by(self._validate_documents)
+
+    def _begin_state(self, X):
+        """Set the state before the first update; X is what training was given."""
+        start_training(self, self.n_features_in_)
 
     def _begin_or_continue(self, X, select=None):
         """Do the same for `partial_fit`: continue from a fitted model, adopting changed parameters."""

@@ -73,6 +73,13 @@ def are_lengths(lengths, total):
     return bool((lengths >= 0).all()) and lengths.sum(dtype=np.float64) == total
 
 
+def read_only_view(array):
+    """A view of an array that cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def is_missing(value):
     """Whether a value stands for none: None, NaN or pandas.NA."""
     return value is None or is_pandas_na(value) or (isinstance(value, Real) and value != value)

@@ -48,13 +48,23 @@ class ResultFile:
                         f"{self._path}, line {number} is damaged: its digest is not that of a result. Delete "
                         "the line to compute it again, or give another file."
                     )
-                entry = json.loads(line)
+                try:
+                    entry = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise ValueError(f"{self._path}, line {number} is no result: {error}.") from None
                 del entry["sha256"]
                 self._found[entry.pop("key")] = entry
 
-    def read(self, key):
-        """The result of a key; None if there is none."""
-        return self._found.get(key)
+    def read(self, key, made):
+        """Return made(**result) of a key, None if there is none; ValueError if it is no result."""
+        found = self._found.get(key)
+        try:
+            return None if found is None else made(**found)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self._path}: the result of key {key} is damaged ({error}). Delete its line to compute it "
+                "again, or give another file."
+            ) from None
 
     def append(self, key, result):
         """Keep a result, a dict that JSON can express; floats come back to the last bit."""

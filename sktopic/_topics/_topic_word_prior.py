@@ -293,6 +293,11 @@ class WordPrior:
     def is_learned(self):
         return isinstance(self.value, str)
 
+    def check_learned_from(self, prior):
+        """Raise ValueError for a TopicWordPrior of 0, as in a forged state: it teaches nothing."""
+        if self.is_learned and prior.base == 0.0:
+            raise ValueError("topic_word_prior must be positive to be learned, but is 0")
+
     def adopted(self, prior, n_components, word_counts, *, goes_on):
         """The prior after the parameter topic_word_prior was taken over.
 
@@ -303,8 +308,7 @@ class WordPrior:
         """
         value, default = self.value, self.default
         if self.is_learned:  # and no matrix any more
-            # From 0, which a forged state may have, nothing can be learned.
-            value, default = None, prior.base if goes_on and prior.base > 0.0 else default
+            value, default = None, prior.base if goes_on else default
         present, n_topics = word_counts.n_features, word_counts.n_topics
         # A matrix may be that of the start, before words were added and topics edited.
         n_features = np.shape(value)[1] if is_matrix(value) else present

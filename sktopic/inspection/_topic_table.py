@@ -78,7 +78,8 @@ def topic_table(
         - words: most probable words, separated by commas;
         - relevant_words: most relevant words. Needs X;
         - frex_words: words that are both frequent and exclusive;
-        - coherence: NPMI of the most probable words over the documents, as in `sktopic.metrics.coherence`.
+        - coherence: NPMI of the most probable words over the documents, as in `sktopic.metrics.coherence`;
+          NaN of one word.
           Needs X;
         - typical_documents: rows of X with the largest proportions of the topic, separated by commas. Needs
           X.
@@ -149,11 +150,14 @@ def topic_table(
     share = tokens / tokens.sum()
     relevant = most_relevant(components, share, relevance_weight, n_words)
     typical = typical_documents(documents.lengths, documents.proportions, n_documents)
+    coherences: object = np.nan  # of one word
+    if n_words > 1:
+        coherences = coherence(last_step(model), documents.counts, n_words=n_words, per_topic=True)
     of_documents = {
         "share": share,
         "n_documents": np.bincount(theta.argmax(axis=1), minlength=n_components),
         "relevant_words": list(map(joined, names[relevant])),
-        "coherence": coherence(last_step(model), documents.counts, n_words=n_words, per_topic=True),
+        "coherence": coherences,
         "typical_documents": list(map(joined, typical)),
     }
     order = ["topic", "name", "share", "n_documents", "words", "relevant_words", "frex_words", "coherence"]

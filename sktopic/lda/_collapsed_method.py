@@ -185,8 +185,9 @@ class CollapsedLDA:
         )
 
     def check_continuation(self, state):
-        """Raise ValueError if the number of topics has changed."""
+        """Raise ValueError if the number of topics has changed, or a learned prior is none."""
         check_number_of_topics(self.n_components, *n_topics_of_start(state.prior, state.words.n_topics))
+        self.word_prior.check_learned_from(state.prior)
 
     def adopted(self, state):
         """Return the state with the present parameters. Learned priors keep their values."""

@@ -601,14 +601,13 @@ class DMRLDA(MinibatchLDAEstimator):
             X.check_same(effects.n_covariates, effects.covariate_names)
         return super()._documents(X.X, reset=reset, once=once).described(X.values)
 
-    def _begin_anew(self, X, select=None, *, streamed=False):
-        documents = super()._begin_anew(X, select, streamed=streamed)
+    def _begin_state(self, X):
+        super()._begin_state(X)
         if isinstance(X, DescribedDocuments):
             prior = self._method().doc_prior
             alpha, scales = self._state.doc_topic_prior, (prior.scale, prior.intercept_scale)
             effects = CovariateEffects.start(alpha, X, *scales)
             self._state = changed(self._state, effects=effects)
-        return documents
 
     def _begin_or_continue(self, X, select=None):
         if self._is_fitted() and self._state.effects is not None and not isinstance(X, DescribedDocuments):

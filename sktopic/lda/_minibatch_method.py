@@ -142,6 +142,7 @@ class MinibatchLDA:
         n_topics = len(state.doc_topic_prior)
         check_number_of_topics(self.n_components, *n_topics_of_start(state.word_prior, n_topics))
         check_room(self.topics_per_word, state.words)
+        self.word_prior.check_learned_from(state.word_prior)
         if self.averaged != state.words.averages:
             raise ValueError(
                 f"average={self.averaged!r} differs from the value at the start of training. Set it back, or "
