@@ -472,10 +472,14 @@ class _Cell:
         numbers, rows = (self.score, self.coherence, self.seconds), self.top_words
         if type(self.n_components) is not int or not all(isinstance(number, float) for number in numbers):
             raise ValueError("it has other types of numbers")
-        if not isinstance(rows, list) or len(rows) != self.n_components:
+        if not isinstance(rows, list) or not len(rows) == self.n_components > 0:
             raise ValueError(f"it has no top_words of {self.n_components} topics")
-        if not all(isinstance(row, list) for row in rows):
-            raise ValueError("it has top_words that are no lists")
+        if not all(isinstance(row, list) and row and len(row) == len(rows[0]) for row in rows):
+            raise ValueError("it has top_words that are no lists of the same length")
+        if not all(
+            isinstance(word, str) or (type(word) is int and 0 <= word < 2**31) for row in rows for word in row
+        ):
+            raise ValueError("it has top_words that are neither words nor columns")
 
 
 def _run(tasks, X, results, n_jobs, verbose):

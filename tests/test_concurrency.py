@@ -263,6 +263,17 @@ def test_tables_are_those_of_one_state(monkeypatch, plt, table):
     assert pickle.dumps(found) == pickle.dumps(expected)
 
 
+def test_names_of_topics_that_have_changed_meanwhile_are_refused():
+    model = online_em().fit(X).set_feature_names([f"w{i}" for i in range(X.shape[1])])
+
+    def name(words):
+        model.partial_fit(MORE)
+        return words[0]
+
+    assert_raises(RuntimeError, "was trained while the function named its topics", name_topics, model, name)
+    assert not model._given_topic_names()
+
+
 def test_a_model_from_the_buffers_of_a_pickle_shares_no_training():
     model, buffers = online_em().fit(X), []
     data = pickle.dumps(model, protocol=5, buffer_callback=buffers.append)

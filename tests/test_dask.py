@@ -277,10 +277,12 @@ def test_what_is_no_list_of_blocks_is_named():
     assert theta.dtype == np.float64 and np.abs(theta.sum(axis=1) - 1).max() < 1e-12
 
 
-def test_a_plain_model_names_sparse_blocks_of_dask():
-    array = blocks_of_array(X)
+def test_a_plain_model_says_what_to_do_with_dask():
+    masked = da.ma.masked_greater(da.from_array(X[:50].toarray()), 3)
     for call in (OnlineEMLDA(2).fit, OnlineEMLDA(2, max_iter=1).fit(X).transform):
-        assert_raises(ValueError, "X has sparse blocks of Dask; .*DaskTopicModel trains on them", call, array)
+        for blocks in (blocks_of_array(X), dask.delayed(X)):
+            assert_raises(ValueError, "X has blocks of Dask; .*DaskTopicModel trains on them", call, blocks)
+        assert_raises(ValueError, "X has masked values", call, masked)
 
 
 def test_rounds_grow():

@@ -14,8 +14,10 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sktopic._estimators import _concurrency
+from sktopic._runtime._arrays import Scratch
 from sktopic._runtime._interrupt import SIGNALS, complete_or_undone, uninterrupted
-from sktopic._runtime._parallel import Workers
+from sktopic._runtime._parallel import Workers, one_blas_thread
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._training._sweeps import SweepTrainer
 from sktopic.hdp import _variational_split_merge
@@ -296,8 +298,9 @@ def test_handlers_of_other_signals_run_after_the_update(waits):
     assert n_lines > 20
 
 
-@pytest.mark.parametrize("block", [uninterrupted, partial(complete_or_undone, Owner(False))])
-def test_handlers_that_raise_lose_no_other_signal(block):
+@pytest.mark.parametrize("with_ctrl_c", [False, True])
+@pytest.mark.parametrize("block", [uninterrupted, partial(complete_or_undone, Owner(True), waits=True)])
+def test_handlers_that_raise_lose_no_other_signal_nor_ctrl_c(block, with_ctrl_c):
     seen = []
 
     def handler(number, frame):
@@ -306,14 +309,16 @@ def test_handlers_that_raise_lose_no_other_signal(block):
 
     def update():
         with block():
+            if with_ctrl_c:
+                signal.raise_signal(signal.SIGINT)
             for number in OTHERS:
                 signal.raise_signal(number)
             assert not seen
 
     with handled(OTHERS, handler):
-        with pytest.raises(TimeoutError):
+        with pytest.raises(KeyboardInterrupt if with_ctrl_c else TimeoutError):
             update()
-        assert sorted(seen) == sorted(OTHERS)
+        assert seen == OTHERS
         assert all(signal.getsignal(number) is handler for number in OTHERS)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -383,6 +388,23 @@ def test_interrupted_sweep_is_undone(name, monkeypatch):
                 assert_array_equal(found.get(f"_state.{field}"), wanted.get(f"_state.{field}"))
         model.set_params(max_iter=2).partial_fit(FEW)
         assert model.topic_word_counts_.sum() == pytest.approx((FEW * (scale * (sweep > 1) + 1)).sum())
+
+
+def test_a_handler_that_sets_another_is_followed_by_it():
+    """As the first Ctrl-C may make the second one stop at once."""
+
+    def first(number, frame):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    with handled([signal.SIGINT], first):
+        Owner(waits=False).update(stop=True)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("lock", [one_blas_thread, lambda: _concurrency._adding, lambda: Scratch()._lock])
+def test_handlers_may_need_what_is_locked(lock):
+    with lock(), lock():
+        pass
 
 
 @pytest.mark.parametrize(

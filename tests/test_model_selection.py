@@ -143,6 +143,9 @@ def test_a_file_of_anything_else_is_refused_and_stays(tmp_path):
         ({"n_components": None}, "other types of numbers"),
         ({"score": "high"}, "other types of numbers"),
         ({"top_words": [1, 2]}, "top_words that are no lists"),
+        ({"top_words": [[], []]}, "top_words that are no lists of the same length"),
+        ({"top_words": [[1], [{}]]}, "neither words nor columns"),
+        ({"n_components": 0, "top_words": []}, "no top_words of 0 topics"),
         ({"more": 1}, "unexpected keyword argument 'more'"),
     ],
 )

@@ -90,6 +90,10 @@ def test_dates_are_read_in_all_their_forms(lda, table):
             assert_allclose(found["share"], table["share"])
             assert found["period"].unique()[0] == pd.Timestamp(2001, 1, 1 if freq else 15)
     assert topics_over_time(lda, BARS, YEARS, "2YS")["period"].dt.year.unique().tolist() == [2001, 2003]
+    for years in (np.array(YEARS, dtype=object), pd.Series(YEARS, dtype=object), pd.Categorical(YEARS)):
+        assert topics_over_time(lda, BARS, years)["period"].equals(
+            topics_over_time(lda, BARS, YEARS)["period"]
+        )
     periods = topics_over_time(lda, BARS, january.to_period("M"))["period"]
     assert periods.unique()[2] == pd.Timestamp(2004, 1, 1)
 

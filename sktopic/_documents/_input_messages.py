@@ -73,7 +73,7 @@ COUNTED = {
     "(word, count) pairs": "gensim.matutils.corpus2csc(X, num_terms=...).T makes them",
     "sparse rows": "scipy.sparse.vstack(X) makes one matrix of them",
     "cells of AnnData": "give its counts, such as adata.X or adata.layers['counts']",
-    "sparse blocks of Dask": "sktopic.dask.DaskTopicModel trains on them, and X.compute() makes one matrix",
+    "blocks of Dask": "sktopic.dask.DaskTopicModel trains on them, and X.compute() makes one matrix",
     "rows in a file": "X.to_memory() reads them, and save_corpus(path, X) makes a corpus on disk",
     "corpora on disk": "save_corpus(path, (block for corpus in X for block in corpus.blocks())) makes one",
     "rows of different lengths": "each column is a word, with 0 where a document lacks it",
@@ -106,7 +106,8 @@ def checked_documents(X, owner, n_features=None, validate=AS_NUMBERS, **options)
     n_features : the columns that are expected, if known
     validate : function of X and options of `check_array` that makes a matrix of numbers of it
     """
-    if np.ma.is_masked(X):  # scikit-learn takes the numbers below the mask
+    # Of masked arrays, also those of Dask, scikit-learn takes the numbers below the mask.
+    if np.ma.is_masked(X) or np.ma.isMaskedArray(getattr(X, "_meta", None)):
         raise ValueError(f"X has masked values; {owner} expects counts of words, such as X.filled(0) has.")
     X = check_sparse_structure(X)
     if issparse(X) and X.ndim == 2 and X.shape[0] > 0 and X.shape[1] == n_features and are_documents(X):
@@ -171,10 +172,10 @@ def _kind_of(X):
         return "a path, but no folder is there"
     if isinstance(X, (str, bytes)):
         return "texts"
+    if issparse(getattr(X, "_meta", None)) or type(X).__module__ == "dask.delayed":
+        return "blocks of Dask"
     if hasattr(X, "to_memory"):  # of anndata: an AnnData object, or its backed matrix
         return "cells of AnnData" if hasattr(X, "layers") else "rows in a file"
-    if issparse(getattr(X, "_meta", None)):
-        return "sparse blocks of Dask"
     if getattr(getattr(X, "dtype", None), "kind", "O") in "biufc":
         return None
     if hasattr(X, "columns"):  # iterating over a data frame would give the names of its columns

@@ -83,13 +83,13 @@ class Guard:
 
 # By the id of the estimator, because its class may define equality.
 _guards: dict[int, Guard] = {}
-_adding = threading.Lock()
+_adding = threading.RLock()  # since a signal handler may add one, too, in the thread that holds it
 
 
 def _forget_locks():
     """Start without locks in a forked process, which has none of the threads that hold them."""
     global _guards, _adding
-    _guards, _adding = {}, threading.Lock()
+    _guards, _adding = {}, threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -24,7 +24,7 @@ class Scratch:
 
     def __init__(self):
         self._memory = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # signal handlers may need memory, too
 
     def empty(self, shape, dtype):
         """As np.empty."""

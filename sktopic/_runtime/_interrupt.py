@@ -9,12 +9,14 @@ from contextlib import contextmanager
 
 from sktopic._runtime._attributes import attributes_of, set_attributes
 
-# Those by which users, timers and batch systems ask a process to stop, or to save what there is. Their
-# handlers may raise, and may read a model.
+# Those that a handler may be set for. Handlers may raise, and may read a model. That of Ctrl-C comes last.
 SIGNALS = [
-    getattr(_signal, name)
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGVTALRM", "SIGUSR1", "SIGUSR2", "SIGXCPU")
-    if hasattr(_signal, name)
+    getattr(_signal, f"SIG{name}")
+    for name in (
+        *("TERM", "HUP", "QUIT", "ALRM", "VTALRM", "PROF", "USR1", "USR2", "XCPU", "XFSZ", "CONT"),
+        *("TSTP", "TTIN", "TTOU", "CHLD", "WINCH", "IO", "URG", "PIPE", "PWR", "BREAK", "INT"),
+    )
+    if hasattr(_signal, f"SIG{name}")
 ]
 
 
@@ -25,46 +27,71 @@ def _handlers_here():
     """
     if threading.get_ident() != threading.main_thread().ident:
         return {}
-    handlers = {number: getsignal(number) for number in SIGNALS}
-    return {number: handler for number, handler in handlers.items() if callable(handler)}
+    return {number: handler for number, handler in zip(SIGNALS, map(getsignal, SIGNALS)) if callable(handler)}
 
 
-def _restore(handlers):
-    for number, handler in handlers.items():
-        signal(number, handler)
+def _restore(handlers, replacement):
+    """Set handlers (by number) again, each even if one that is set already raises.
+
+    One that has set another in place of the replacement is left so.
+    """
+    if handlers:
+        number, handler = handlers.popitem()
+        try:
+            if getsignal(number) == replacement:
+                signal(number, handler)
+        finally:
+            _restore(handlers, replacement)
 
 
 def _deliver(handlers, arrived):
     """Call the handlers of signals that have arrived (frames by number), each even if another raises."""
     if arrived:
-        number, frame = arrived.popitem()
+        number = next(iter(arrived))
+        frame = arrived.pop(number)
         try:
             handlers[number](number, frame)
         finally:
             _deliver(handlers, arrived)
 
 
+def _hand_back(handlers, replacement, arrived):
+    """Set the handlers again, and call those of the signals that have arrived."""
+    try:
+        _restore({**handlers}, replacement)
+    finally:
+        if arrived:
+            _deliver(handlers, {number: arrived.pop(number) for number in [*arrived] if number in handlers})
+
+
+def _end(handlers, replacement, arrived):
+    """Hand back all handlers, that of Ctrl-C last.
+
+    So it stops no other handler, and its exception is the one that is left.
+    """
+    others = handlers.copy()
+    last = {SIGINT: others.pop(SIGINT)} if SIGINT in others else {}
+    try:
+        if others:
+            _hand_back(others, replacement, arrived)
+    finally:
+        _hand_back(last, replacement, arrived)
+
+
 @contextmanager
 def uninterrupted():
     """Run the block to its end; signals that arrive meanwhile are delivered after it."""
-    handlers, arrived, over = _handlers_here(), {}, False
+    handlers, arrived = _handlers_here(), {}
 
     def wait(number, frame):
-        if over:  # another signal has kept this handler from being replaced
-            handlers[number](number, frame)
-        else:
-            arrived.setdefault(number, frame)
+        arrived.setdefault(number, frame)
 
     try:
         for number in handlers:
             signal(number, wait)
         yield
     finally:
-        over = True
-        try:
-            _restore(handlers)
-        finally:
-            _deliver(handlers, arrived)
+        _end(handlers, wait, arrived)
 
 
 class complete_or_undone:
@@ -104,7 +131,7 @@ class complete_or_undone:
         over, entering = frames[-1] is None, type(self).__enter__.__code__ in running
         waits = self._waits or number != SIGINT
         if over or (entering and not waits):
-            _restore(self._handlers)
+            _restore({**self._handlers}, self._stop)
             self._handlers[number](number, frame)
         elif waits or type(self).__exit__.__code__ in running:
             self._arrived.setdefault(number, frame)
@@ -119,8 +146,9 @@ class complete_or_undone:
                 self._undo()
             set_attributes(self._owner, self._before)
         if self._handlers:
-            _restore(self._handlers)
-            self._caller = None
             if self._stopping:
                 self._arrived.pop(SIGINT, None)
-            _deliver(self._handlers, self._arrived)
+            try:
+                _end(self._handlers, self._stop, self._arrived)
+            finally:
+                self._caller = None

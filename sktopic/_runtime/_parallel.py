@@ -22,13 +22,13 @@ n_cores = cache(cpu_count)
 
 # Libraries that NumPy has loaded: finding them takes milliseconds.
 _libraries = cache(ThreadpoolController)
-_limiting = threading.Lock()
+_limiting = threading.RLock()  # since a signal handler may need it, too, in the thread that holds it
 
 
 def _forget_lock():
     """A forked process has none of the threads that hold it."""
     global _limiting
-    _limiting = threading.Lock()
+    _limiting = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

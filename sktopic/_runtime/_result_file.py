@@ -50,10 +50,10 @@ class ResultFile:
                     )
                 try:
                     entry = json.loads(line)
-                except (ValueError, RecursionError) as error:
+                    del entry["sha256"]
+                    self._found[entry.pop("key")] = entry
+                except (ValueError, TypeError, RecursionError) as error:
                     raise ValueError(f"{self._path}, line {number} is no result: {error}.") from None
-                del entry["sha256"]
-                self._found[entry.pop("key")] = entry
 
     def read(self, key, made):
         """Return made(**result) of a key, None if there is none; ValueError if it is no result."""

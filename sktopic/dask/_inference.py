@@ -23,7 +23,7 @@ ROWS_OF_TASK = 8 * BLOCK_SIZE
 # Number of models that a process keeps.
 MODELS_KEPT = 2
 
-_reading = threading.Lock()
+_reading = threading.RLock()  # since a signal handler may read, too, in the thread that holds it
 
 
 @dataclass(frozen=True)

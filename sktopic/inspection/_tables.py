@@ -107,7 +107,13 @@ def name_topics(
             "ends in one, is allowed."
         )
     if callable(names):
-        names = _asked_names(in_one_state(model), names, documents)
+        read = in_one_state(model)
+        names = _asked_names(read, names, documents)
+        if last_step(read)._state is not estimator._state:
+            raise RuntimeError(
+                f"this {type(estimator).__name__} was trained while the function named its topics. Call "
+                "name_topics again."
+            )
     elif documents is not None:
         raise ValueError("documents is invalid: must be None unless names is a function.")
     estimator._give_topic_names(names)

@@ -328,6 +328,9 @@ def _read_dates(pandas, dates, years):
     if isinstance(dates, str) or not np.iterable(dates) or getattr(dates, "ndim", 1) != 1:
         raise TypeError(f"dates={dates!r:.80} is invalid: must have one date for each document.")
     dates = pandas.Index(dates if hasattr(dates, "__array__") else list(dates))
+    if isinstance(dates, pandas.CategoricalIndex):
+        dates = dates.astype(dates.categories.dtype)
+    dates = dates.infer_objects()  # integers among objects
     _check_none_missing(dates)
     if isinstance(dates, pandas.PeriodIndex):
         return dates.to_timestamp()
@@ -337,7 +340,7 @@ def _read_dates(pandas, dates, years):
         try:
             return pandas.DatetimeIndex(pandas.to_datetime(dates))
         except (TypeError, ValueError) as error:
-            reason = str(error).splitlines()[0].partition(". ")[0].rstrip(".")
+            reason = str(error).partition("\n")[0].partition(" You might want to try")[0].rstrip(".")
             raise ValueError(
                 f"dates cannot be read by pandas.to_datetime: {reason}. Read them first, such as by "
                 "pandas.to_datetime(dates, format='%d.%m.%Y'), or give integers for other periods."

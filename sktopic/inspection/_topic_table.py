@@ -79,7 +79,7 @@ def topic_table(
         - relevant_words: most relevant words. Needs X;
         - frex_words: words that are both frequent and exclusive;
         - coherence: NPMI of the most probable words over the documents, as in `sktopic.metrics.coherence`;
-          NaN of one word.
+          NaN if the vocabulary has one word.
           Needs X;
         - typical_documents: rows of X with the largest proportions of the topic, separated by commas. Needs
           X.
@@ -150,7 +150,7 @@ def topic_table(
     share = tokens / tokens.sum()
     relevant = most_relevant(components, share, relevance_weight, n_words)
     typical = typical_documents(documents.lengths, documents.proportions, n_documents)
-    coherences: object = np.nan  # of one word
+    coherences: object = np.nan  # of a vocabulary of one word
     if n_words > 1:
         coherences = coherence(last_step(model), documents.counts, n_words=n_words, per_topic=True)
     of_documents = {
