@@ -169,10 +169,8 @@ def test_damaged_windows_are_refused():
     ):
         model = pickle.loads(stored)
         part = getattr(model._state.window, name)
-        if np.ndim(part):
-            part[0] = value
-        else:
-            set_attribute(model, f"_state.window.{name}", value)
+        wrong_part = np.append(value, part[1:]).astype(part.dtype) if np.ndim(part) else value
+        set_attribute(model, f"_state.window.{name}", wrong_part)
         new = bars().data[200:]
         assert_raises(
             ValueError, f"damaged: ({wrong}|a part of the window)", model.partial_fit, new, case=(name, value)

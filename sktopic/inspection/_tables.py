@@ -68,6 +68,8 @@ def name_topics(
         If the model is not from this library, or if names are empty, repeated, not strings, do not match its
         topics, or are default names of other topics, or if a callable is given and the words are unknown. The
         old names are kept.
+    RuntimeError
+        If the model is trained while a callable names its topics.
 
     See Also
     --------
