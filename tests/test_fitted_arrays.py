@@ -14,7 +14,7 @@ from sktopic.datasets import make_bars
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP, OnlineEMHDP
 from sktopic.hdp._window import Window
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
-from sktopic.moment_matching import MomentMatchingLDA
+from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA
 
 from .conftest import all_attributes, assert_raises, fingerprint, set_attribute
 from .registry import defaults, new
@@ -142,6 +142,18 @@ def test_sizes_that_depend_on_the_number_of_topics_fit_it():
         set_attribute(damaged, "_state.moments.group", np.ones(n + 1))
         if n in (1, 6):
             check_refused(damaged, f"moments of the prior have {n} averages and {n + 1} sums", n)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("gamma", 0.0), ("gamma", np.inf), ("gamma", np.nan), ("gamma", -1.0), ("lag", 1.0), ("lag", np.nan)],
+)
+def test_probabilities_of_the_number_of_topics_are_checked(name, value):
+    model = new(DegenerateDirichletLDA(4)).fit(X)
+    values = all_attributes(model)[f"_state.numbers.{name}"].copy()
+    values[:] = value
+    set_attribute(model, f"_state.numbers.{name}", values)
+    check_refused(model, "gamma and lag are no probabilities of the number of topics", name)
 
 
 @pytest.mark.parametrize(

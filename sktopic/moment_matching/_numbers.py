@@ -13,6 +13,7 @@ STEEPEST, WORDS_OF_ONE = 2.0, 100
 RATES = {"uniform": 0.0, "exponential": 1.0}
 # The probability of a number of topics is gamma * 2 ** (-LAG * lag): see _kernels/moments/_token_update.h.
 LAG = 512.0
+MOST_LAG = np.finfo(np.float64).max / LAG  # times LAG, it does not overflow
 # Probabilities with a smaller relative difference count as equal.
 TIE = 1e-9
 
@@ -48,6 +49,12 @@ def as_gamma(log_prior):
         exponent = (log_prior - np.logaddexp.reduce(log_prior)) / np.log(2.0)
     lag = np.where(np.isfinite(exponent), np.floor(-exponent / LAG), 0.0)
     return 2.0 ** (exponent + LAG * lag), lag
+
+
+def is_distribution(gamma, lag):
+    """Whether gamma and lag may come from `as_gamma` and updates: the largest probability has no lag."""
+    are_valid = (gamma >= 0.0) & (gamma < np.inf) & (lag >= 0.0) & (lag <= MOST_LAG)
+    return bool(np.all(are_valid) and np.any(gamma[lag == 0.0] > 0.0))
 
 
 def probabilities(gamma, lag):

@@ -8,7 +8,7 @@ from sktopic._runtime._arrays import by_blocks, columns_of, row_blocks, rows_and
 from sktopic._state._fields import State, array, count, number, part
 from sktopic._topics._prior import check_parameters, check_used_prior
 from sktopic._topics._topic_rows import TopicProbabilities
-from sktopic.moment_matching._numbers import most_probable, probabilities
+from sktopic.moment_matching._numbers import is_distribution, most_probable, probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +177,12 @@ class MixtureState(FilterState):
     """The state of a model with a posterior of the number of topics."""
 
     numbers: NumberPosterior = part(NumberPosterior)
+
+    def check(self):
+        """See FilterState."""
+        if not is_distribution(self.numbers.gamma, self.numbers.lag):
+            raise ValueError("gamma and lag are no probabilities of the number of topics")
+        super().check()
 
     @property
     def n_in_use(self):
