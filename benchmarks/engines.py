@@ -17,6 +17,8 @@ from sktopic import OnlineEMLDA
 from sktopic.metrics import document_completion
 
 FOUND = Path(__file__).with_suffix(".toml")
+# Test documents of those engines, where they are not N_TEST.
+FEWER_TESTED = {("nips1740", 1000): 100}
 MOST_DOCUMENTS, PASSES, SEEDS = 30_000, (1, 2, 3, 5), range(3)
 HEAD = [
     "corpus",
@@ -44,7 +46,7 @@ def fitted(train, test, n_components, passes):
 
 def rows(corpus, n_components, engines):
     train, test, _ = load(corpus)
-    test = test[: 100 if (corpus, n_components) == ("nips1740", 1000) else N_TEST]
+    test = test[: FEWER_TESTED.get((corpus, n_components), N_TEST)]
     for passes in PASSES:
         if not engines:
             return

@@ -13,6 +13,7 @@ does.
 """
 
 import os
+import sysconfig
 import tomllib
 from collections import Counter
 from fnmatch import fnmatchcase
@@ -43,6 +44,8 @@ HEAD = ["project", "version", "file", "test", "cases", "here", "result", "why"]
 SUMMARY_HEAD = ["project", "here", "tests", *RESULTS]
 SEEDS_HEAD = ["test", "class", "seeds", "pass"]
 DIFFERS_HEAD = ["project", "test", "here", "why"]
+# The folder of packages, which differs between machines
+INSTALLED = sysconfig.get_path("purelib") + os.sep
 # Seeds on which tests depend whose verdict is that of one seed
 N_SEEDS = 30
 CLASSES = "LatentDirichletAllocation", VB, EM
@@ -60,7 +63,8 @@ class Recorder:
         outcomes = self.cases.setdefault(name, {})
         if report.failed:
             crash = getattr(report.longrepr, "reprcrash", None)
-            outcomes[case] = (crash.message if crash else str(report.longrepr)).strip().split("\n")[0][:200]
+            message = (crash.message if crash else str(report.longrepr)).replace(INSTALLED, "")
+            outcomes[case] = message.strip().split("\n")[0][:200]
         elif report.when == "call" or report.skipped:
             outcomes.setdefault(case, report.outcome)
 

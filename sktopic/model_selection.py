@@ -471,7 +471,7 @@ class _Cell:
         """Raise ValueError for values that no task has: a file may hold anything."""
         numbers, rows = (self.score, self.coherence, self.seconds), self.top_words
         if type(self.n_components) is not int or not all(isinstance(number, float) for number in numbers):
-            raise ValueError("it has other types of numbers")
+            raise ValueError("n_components, score, coherence or seconds has another type")
         if not isinstance(rows, list) or not len(rows) == self.n_components > 0:
             raise ValueError(f"it has no top_words of {self.n_components} topics")
         if not all(isinstance(row, list) and row and len(row) == len(rows[0]) for row in rows):

@@ -140,8 +140,8 @@ def test_a_file_of_anything_else_is_refused_and_stays(tmp_path):
     ("changes", "message"),
     [
         ({"n_components": -1}, "no top_words of -1 topics"),
-        ({"n_components": None}, "other types of numbers"),
-        ({"score": "high"}, "other types of numbers"),
+        ({"n_components": None}, "n_components, score, coherence or seconds has another type"),
+        ({"score": "high"}, "n_components, score, coherence or seconds has another type"),
         ({"top_words": [1, 2]}, "top_words that are no lists"),
         ({"top_words": [[], []]}, "top_words that are no lists of the same length"),
         ({"top_words": [[1], [{}]]}, "neither words nor columns"),

@@ -33,7 +33,7 @@ def _handlers_here():
 def _restore(handlers, replacement):
     """Set handlers (by number) again, each even if one that is set already raises.
 
-    One that has set another in place of the replacement is left so.
+    If a handler has meanwhile set another one, that other one stays.
     """
     if handlers:
         number, handler = handlers.popitem()
@@ -98,7 +98,7 @@ class complete_or_undone:
     """Run the block; if that fails, the attributes of the owner are again what they were.
 
     A class, and not a generator, since a signal may arrive between the block and what follows it: that is
-    delivered when the block is complete or undone. So is no second Ctrl-C, while the first stops the block.
+    delivered when the block is complete or undone. A second Ctrl-C waits until the first has ended the block.
     Other signals always wait for the end of the block: their handlers might read what is half changed.
 
     Parameters

@@ -294,7 +294,7 @@ class WordPrior:
         return isinstance(self.value, str)
 
     def check_learned_from(self, prior):
-        """Raise ValueError for a TopicWordPrior of 0, as in a forged state: it teaches nothing."""
+        """Raise ValueError for a TopicWordPrior of 0, as in a forged file: it would stay 0."""
         if self.is_learned and prior.base == 0.0:
             raise ValueError("topic_word_prior must be positive to be learned, but is 0")
 

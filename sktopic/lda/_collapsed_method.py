@@ -185,7 +185,7 @@ class CollapsedLDA:
         )
 
     def check_continuation(self, state):
-        """Raise ValueError if the number of topics has changed, or a learned prior is none."""
+        """Raise ValueError if the number of topics has changed, or a prior to be learned is 0."""
         check_number_of_topics(self.n_components, *n_topics_of_start(state.prior, state.words.n_topics))
         self.word_prior.check_learned_from(state.prior)
 
