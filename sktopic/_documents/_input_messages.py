@@ -99,12 +99,13 @@ def check_block(block):
         )
 
 
-def checked_documents(X, owner, n_features=None, validate=AS_NUMBERS, **options):
+def checked_documents(X, owner, n_features=None, validate=AS_NUMBERS, remedies=None, **options):
     """Return a matrix as_documents; raise ValueError if it is not a matrix of counts.
 
     owner : who expects counts
     n_features : the columns that are expected, if known
     validate : function of X and options of `check_array` that makes a matrix of numbers of it
+    remedies : dict of those that replace entries of COUNTED
     """
     # Of masked arrays, also those of Dask, scikit-learn takes the numbers below the mask.
     if np.ma.is_masked(X) or np.ma.isMaskedArray(getattr(X, "_meta", None)):
@@ -112,7 +113,7 @@ def checked_documents(X, owner, n_features=None, validate=AS_NUMBERS, **options)
     X = check_sparse_structure(X)
     if issparse(X) and X.ndim == 2 and X.shape[0] > 0 and X.shape[1] == n_features and are_documents(X):
         return X  # validation by scikit-learn takes longer than inference of a short document
-    with explaining(X, owner, n_features):
+    with explaining(X, owner, n_features, remedies):
         options = {"accept_sparse": "csr", "dtype": COUNT_TYPES, "ensure_all_finite": False} | options
         X = as_documents(validate(X, **options))
     check_counts(X, owner)
@@ -120,11 +121,12 @@ def checked_documents(X, owner, n_features=None, validate=AS_NUMBERS, **options)
 
 
 @contextmanager
-def explaining(X, owner, n_features=None):
+def explaining(X, owner, n_features=None, remedies=None):
     """Let what fails in the block say what to do, where X is known to hold something else than counts.
 
     owner : who expects counts
     n_features : the columns that are expected, if known
+    remedies : as in `checked_documents`
     """
     try:
         yield
@@ -134,7 +136,7 @@ def explaining(X, owner, n_features=None):
         kind = _kind_of(X)
         if kind is not None:  # NumPy's message would print the texts
             verb = "is" if isinstance(X, (str, os.PathLike)) and kind != "texts" else "has"
-            counted = COUNTED[kind] if n_features is None or kind not in OF_FITTED else OF_FITTED[kind]
+            counted = (COUNTED | ({} if n_features is None else OF_FITTED) | (remedies or {}))[kind]
             raise ValueError(
                 f"X {verb} {kind}; {owner} expects counts of words, a row for each document: {counted}."
             ) from None

@@ -20,6 +20,9 @@ from sktopic.datasets._blocks import check_columns, check_n_features, counts_of_
 
 # Number of pieces of a corpus on disk per task that computes digests.
 PIECES_OF_TASK = 64
+# DaskTopicModel takes no pipeline that begins with a vectorizer.
+BY_BAG = "count them first, bag.map_partitions(lambda part: [vectorizer.transform(list(part))])"
+REMEDIES = {"texts": BY_BAG, "a column of texts": f"make it a bag, X[column].to_bag(), and {BY_BAG}"}
 
 
 class BlockError(ValueError):
@@ -235,7 +238,7 @@ def stacked(partition):
 def checked_block(block, number, owner, n_features=None):
     """Return a block as CSR with ascending words; BlockError if it is not a valid count matrix."""
     try:
-        block = checked_documents(block, owner, ensure_min_samples=0)
+        block = checked_documents(block, owner, ensure_min_samples=0, remedies=REMEDIES)
         if n_features not in (None, block.shape[1]):
             raise ValueError(
                 f"X has {block.shape[1]} features, but {owner} is expecting {n_features} features."
