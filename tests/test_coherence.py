@@ -258,6 +258,7 @@ def test_bad_parameters_are_named():
         ({"measure": "c_v", "texts": TEXTS, "feature_names": NAMES[:3]}, "feature_names"),
         ({"measure": "c_v", "texts": ["a b c"], "feature_names": NAMES}, r"texts\[0\] is a str;"),
         ({"measure": "c_v", "texts": [["a"], None], "feature_names": NAMES}, r"texts\[1\] is a NoneType"),
+        ({"measure": "c_v", "texts": [[["a"]]], "feature_names": NAMES}, r"texts\[0\] has lists in place"),
         ({"measure": "c_v", "texts": [["no", "such"]], "feature_names": NAMES}, "none of the 20 words"),
         ({"measure": "c_v", "texts": TEXTS, "feature_names": [*NAMES[:19], NAMES[0]]}, "more than once"),
         ({"measure": "c_v", "texts": [[], []], "feature_names": NAMES}, "texts has no tokens"),

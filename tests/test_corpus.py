@@ -436,6 +436,9 @@ def test_parquet_files_are_read_by_blocks(tmp_path):
         array = read_parquet(source, 7)
         assert array.chunks[0] == (7, 7, 6, 7, 3) if source is paths else (7, 7, 7, 7, 2)
         assert_array_equal(array.compute().toarray(), X.toarray())
+    small = arrow.array([[200, 200]], arrow.list_(arrow.uint8()))
+    again = write("again", rows[:1], indices=[[0, 0]], counts=small)
+    assert next(iter_parquet(again, 7)).toarray()[0, 0] == 400
     save_corpus(tmp_path / "corpus", iter_parquet(paths, 7))
     save_corpus(tmp_path / "expected", X)
     assert content_of(tmp_path / "corpus") == content_of(tmp_path / "expected")

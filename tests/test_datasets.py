@@ -350,6 +350,9 @@ def test_files_are_read_at_once_and_by_blocks(tmp_path, n_bytes):
         ]
         written(MARKET.replace("real", "integer") + "%\n\n% a comment", (*shape, n_entries), *in_order)
         found.append((stacked(iter_matrix_market(path)), words))
+        reals = [(*place, f"{n}.0" if n % 2 else f"{n / 10:.17g}E1") for *place, n in in_order]
+        written(MARKET + "%", (*shape, n_entries), *reals)
+        found.append((stacked(iter_matrix_market(path)), words))
         present = [np.flatnonzero(row) for row in expected]
         written(*([len(at), *(f"{i}:{row[i]}" for i in at)] for at, row in zip(present, expected)))
         found += [read_ldac(path, vocab), (stacked(iter_ldac(path, shape[1])), words)]
@@ -427,6 +430,9 @@ WRONG = [
     (iter_matrix_market, MARKET + "%\n1 1\n1 1 1\n", ", line 3: .* comment or three sizes, got '1 1"),
     (iter_matrix_market, MARKET + "%\n1 0 1\n1 1 1\n", r", line 3: 0 words, must be in 1\.\."),
     (iter_matrix_market, MARKET + "%\n1 1 1\n1 1 1.5\n", ", line 4: expected three integers"),
+    (iter_matrix_market, MARKET + "%\n1 1 1\n1 1 1e999\n", ", line 4: expected three integers"),
+    (iter_matrix_market, MARKET + "%\n1 1 1\n1 1 3e9\n", r", line 4: count 3000000000 is outside 1\.\."),
+    (iter_uci, "1\n1\n1\n1 1 1.0\n", ", line 4: expected three integers"),
     (iter_matrix_market, MARKET + "%\n2 1 2\n2 1 1\n1 1 1\n", ", line 5: document 1 after later ones"),
     (iter_matrix_market, MARKET + "%\n" * 1000 + "1 1 1\n", ", line 1001: expected a comment"),
     (iter_ldac, f"1 0:1\n0\n2 1:{MOST} 1:1", ": counts .* document 3 add up to 2147483648"),

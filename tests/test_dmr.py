@@ -528,6 +528,7 @@ BAD = [
     ([[1.0, 1j]] * 50, "must have .* but has 1j in row 0 of column 1[.]$"),
     ([[1.0, 10**400]] * 50, "must have .* but has 1000.* in row 0 of column 1[.]$"),
     ("year", "must be a DataFrame or an array of numbers"),
+    (np.ma.array(np.ones((50, 1)), mask=np.eye(50, 1)), r"it has masked values\. Fill them"),
     ([[1.0, 2.0]] * 49 + [[1.0]], "must be a DataFrame or an array of numbers"),
     (sp.coo_array(np.ones(50)), r"must have shape \(n_samples, n_covariates\), but has \(50,\)"),
 ]

@@ -309,6 +309,9 @@ def test_periods_are_few_unless_freq_says_otherwise(lda, bars):
     assert names[:2] == ["2020-01-01", "2020-02-01"] and names[-1] == "2024-02-01"
     years = data_of(explore(lda, bars, dates=days[:60], freq="YS"))["time"]["names"]
     assert years == ["2020-01-01", "2021-01-01", "2022-01-01", "2023-01-01"]
+    hours = np.repeat(np.datetime64("2020-01-30T00") + np.timedelta64(12, "h") * np.arange(2), 30)
+    names = data_of(explore(lda, bars[:60], dates=hours))["time"]["names"]
+    assert names == ["2020-01-30 00:00:00", "2020-01-30 12:00:00"]
 
 
 def test_groups_of_most_tokens_are_kept(lda, bars):

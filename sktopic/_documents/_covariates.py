@@ -58,6 +58,8 @@ def described(X, covariates):
     if sp.issparse(covariates):
         _check_shape(covariates.shape)
         covariates = check_sparse_structure(covariates, own=True, name="covariates").toarray()
+    if np.ma.is_masked(covariates):
+        raise ValueError("covariates is invalid: it has masked values. Fill them, covariates.filled(...).")
     try:
         values = real_numbers(covariates)
     except (TypeError, ValueError):

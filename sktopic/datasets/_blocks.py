@@ -161,6 +161,8 @@ def counts_of_lists(batch, n_features, indices, counts, place):
         found = f"word indices from {words.min()} to {words.max()}"
         raise ValueError(f"{place}: the column {indices!r} has {found}; must be 0 to {n_features - 1}.")
     indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    if values.dtype.kind in "iu" and values.itemsize < 8:  # SciPy adds repeated words in their own type
+        values = values.astype(np.int64)
     return sp.csr_array((values, words.astype(np.int64), indptr), shape=(batch.num_rows, n_features))
 
 

@@ -47,6 +47,9 @@ _LDAC_LINE = re.compile(rb"\s*+\d{1,18}+(?:\s++\d{1,18}+:\d{1,18}+)*+\s*+")
 _MATRIX_MARKET_LINE = re.compile(
     rb"%%MatrixMarket\s++matrix\s++coordinate\s++(?:integer|real)\s++general\s*+", re.I
 )
+_REAL_LINE = re.compile(
+    rb"\s*+(-?\d{1,18}+)\s++(-?\d{1,18}+)\s++(-?\d{1,18}+(?:\.\d{0,18}+)?+(?:[eE][+-]?\d{1,3}+)?+)\s*+"
+)
 _UCI_LINE = re.compile(rb"\s*+(-?\d{1,18}+)\s++(-?\d{1,18}+)\s++(-?\d{1,18}+)\s*+")
 _REGULAR_LINES = re.compile(rb"(?:\d{1,18}+ \d{1,18}+ \d{1,18}+\n)*+")
 
@@ -279,7 +282,8 @@ def iter_matrix_market(path: File) -> Iterator[Counts]:
            [0, 5, 0, 0]], dtype=int32)
     """
     with _opened(path) as file:
-        yield from _sorted_documents(file, path, *_parse_matrix_market_header(file, path))
+        *header, n_lines = _parse_matrix_market_header(file, path)
+        yield from _sorted_documents(file, path, *header, n_lines=n_lines, form=_REAL_LINE)
 
 
 def iter_ldac(path: File, n_features: int) -> Iterator[Counts]:
@@ -470,11 +474,11 @@ def _extend(columns, numbers):
         column.frombytes(values.astype(np.int32).tobytes())
 
 
-def _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines=3):
-    """Yield blocks of documents from sorted entries that follow a header of `n_lines` lines."""
+def _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines=3, form=_UCI_LINE):
+    """Yield blocks of documents from sorted entries, lines of a form, after a header of `n_lines` lines."""
     first, kept = 1, [np.empty((0, 3), dtype=np.int64)]  # the next document, and its entries so far
     n_before = 0
-    for entries, lines in _uci_entries(file, path, n_samples, n_features, n_entries, n_lines):
+    for entries, lines in _uci_entries(file, path, n_samples, n_features, n_entries, n_lines, form):
         documents = entries[:, 0]
         falls = np.flatnonzero(np.diff(documents, prepend=first) < 0)
         if len(falls):
@@ -504,12 +508,12 @@ def _block_of(entries, first, stop, n_features, path):
     return _canonical_csr(counts, words, indptr, (stop - first, n_features), path, first)
 
 
-def _uci_entries(file, path, n_samples, n_features, n_entries, n_lines=3):
+def _uci_entries(file, path, n_samples, n_features, n_entries, n_lines=3, form=_UCI_LINE):
     """Yield blocks of checked entries after the header, at least one entry each, and their line numbers."""
     filled, n_blank, first_line = 0, 0, n_lines + 1
     while block := file.read(_BLOCK_BYTES):
         block += file.readline(_MAX_LINE_BYTES + 1)
-        entries, lines, n_lines = _parse_block(block, path, first_line, filled - n_blank)
+        entries, lines, n_lines = _parse_block(block, path, first_line, filled - n_blank, form)
         first_line += n_lines
         _check_entries(entries, lines, path, (1, 1, 1), (n_samples, n_features, _MAX_COUNT))
         size = len(entries)
@@ -526,8 +530,8 @@ def _uci_entries(file, path, n_samples, n_features, n_entries, n_lines=3):
         )
 
 
-def _parse_block(block, path, first_line, surplus):
-    """Parse whole lines of three integers.
+def _parse_block(block, path, first_line, surplus, form):
+    """Parse whole lines of three integers, of which the last may be written as a real number.
 
     `surplus` is the number of entries minus the number of empty lines so far. Returns the integers of shape
     (n, 3), the line number of each triple, and the number of lines.
@@ -538,12 +542,12 @@ def _parse_block(block, path, first_line, surplus):
         entries = np.fromstring(ended.decode("ascii"), dtype=np.int64, sep=" ").reshape(-1, 3)
         return entries, range(first_line, first_line + n_lines), n_lines
 
-    # Other white space, empty lines or an error: parse line by line.
+    # Other white space, real numbers, empty lines or an error: parse line by line.
     entries, lines = array("q"), array("q")
     for number, line in _numbered_lines(io.BytesIO(block), path, _MAX_LINE_BYTES, first_line):
-        found = _UCI_LINE.fullmatch(line)
-        if found:
-            entries.extend(map(int, found.groups()))
+        found = form.fullmatch(line)
+        if found and (integers := _integers(found.groups())):
+            entries.extend(integers)
             lines.append(number)
             surplus += 1
         elif not line.isspace():
@@ -554,6 +558,17 @@ def _parse_block(block, path, first_line, surplus):
                 most = f"more than {_MAX_BLANK_LINES} empty lines over the number of entries"
                 raise _error(path, number, f"empty; {most} are not allowed.")
     return np.array(entries, dtype=np.int64).reshape(-1, 3), lines, n_lines
+
+
+def _integers(numbers):
+    """Return the integers of a line, or None if the last number is no integer of 18 digits."""
+    *place, last = numbers
+    if not last.lstrip(b"-").isdigit():
+        real = float(last)
+        if not (real.is_integer() and abs(real) < 1e18):
+            return None
+        last = real
+    return *map(int, place), int(last)
 
 
 def _check_entries(entries, lines, path, lowest, highest):

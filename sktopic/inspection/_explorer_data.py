@@ -146,7 +146,8 @@ def few_periods(dates, freq, n_documents):
             if len(periods) <= MOST_PERIODS:
                 break
             periods, codes = periods_of(dates, candidate, n_documents)
-    return [str(period.date() if hasattr(period, "date") else period) for period in periods], codes
+    are_days = periods.dtype.kind == "M" and (periods == periods.normalize()).all()
+    return [str(period.date() if are_days else period) for period in periods], codes
 
 
 def shares_by(codes, names, lengths, proportions):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral, Number, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -336,6 +336,8 @@ def _read_dates(pandas, dates, years):
         return dates.to_timestamp()
     if pandas.api.types.is_bool_dtype(dates) or dates.dtype.kind == "f":
         raise TypeError(f"dates has dtype {dates.dtype}; dates, strings and integers are allowed.")
+    if dates.dtype == object and any(isinstance(value, Number) for value in dates):
+        raise TypeError("dates has numbers beside other values: give dates alone, strings or integers.")
     if dates.dtype.kind not in "iu":
         try:
             return pandas.DatetimeIndex(pandas.to_datetime(dates))
