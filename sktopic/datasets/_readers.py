@@ -282,8 +282,8 @@ def iter_matrix_market(path: File) -> Iterator[Counts]:
            [0, 5, 0, 0]], dtype=int32)
     """
     with _opened(path) as file:
-        header = _parse_matrix_market_header(file, path)
-        yield from _sorted_documents(file, path, *header, form=_REAL_LINE)
+        n_samples, n_features, n_entries, n_lines = _parse_matrix_market_header(file, path)
+        yield from _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines, _REAL_LINE)
 
 
 def iter_ldac(path: File, n_features: int) -> Iterator[Counts]:
