@@ -273,7 +273,7 @@ def test_what_is_no_list_of_blocks_is_named():
         for call in (fitted.fit, fitted.transform, fitted.score):
             with pytest.raises(TypeError, match=r"X is a (Item|Delayed).*; .* a list of delayed matrices"):
                 call(one)
-    with pytest.raises(ValueError, match=r"block 0 of X: X has texts; .*: count them first, bag.map"):
+    with pytest.raises(ValueError, match=r"block 0 of X: X has texts; .*: count a bag of them first"):
         fitted.fit(bag.from_sequence(["some texts"]))
     theta = fitted.transform([dask.delayed(X[:50].astype(np.float32))]).compute()
     assert theta.dtype == np.float64 and np.abs(theta.sum(axis=1) - 1).max() < 1e-12

@@ -147,6 +147,7 @@ def test_covariates_that_determine_nothing_are_refused(lda):
         (np.ones(60), ValueError, "columns before them: covariate; leave"),
         (["same"] * 60, ValueError, "no column that varies"),
         (np.where(IS_LATE, np.nan, 1.0), ValueError, "missing values in covariate"),
+        (np.ma.array(np.ones(len(IS_LATE)), mask=IS_LATE), ValueError, "missing values in covariate"),
         (np.where(IS_LATE, np.inf, 1.0), ValueError, "infinite values in covariate"),
         (np.column_stack([LENGTHS, 3 - 2 * LENGTHS, IS_LATE]), ValueError, "columns before them: 1; leave"),
         (dummies, ValueError, "columns before them: length, c; leave"),

@@ -6,6 +6,7 @@ import re
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator, clone
@@ -312,6 +313,9 @@ def test_periods_are_few_unless_freq_says_otherwise(lda, bars):
     hours = np.repeat(np.datetime64("2020-01-30T00") + np.timedelta64(12, "h") * np.arange(2), 30)
     names = data_of(explore(lda, bars[:60], dates=hours))["time"]["names"]
     assert names == ["2020-01-30 00:00:00", "2020-01-30 12:00:00"]
+    days = pd.DatetimeIndex(["2018-11-04 12:00", "2018-11-05"]).tz_localize("America/Sao_Paulo").repeat(30)
+    names = data_of(explore(lda, bars[:60], dates=days))["time"]["names"]  # the first day has no midnight
+    assert names == ["2018-11-04 12:00:00-02:00", "2018-11-05 00:00:00-02:00"]
 
 
 def test_groups_of_most_tokens_are_kept(lda, bars):

@@ -104,7 +104,7 @@ def test_dates_that_cannot_be_read_are_refused(lda):
         (2001, None, TypeError, "dates=2001 is invalid: must have one date for each document"),
         (np.full((N_DOCUMENTS, 1), 2001), None, TypeError, "must have one date for each document"),
         ([2001.0] * N_DOCUMENTS, None, TypeError, "dates has dtype float64"),
-        ([2001, "2002"] * (N_DOCUMENTS // 2), "YS", TypeError, "dates has numbers beside other values"),
+        ([2001, "2002"] * (N_DOCUMENTS // 2), "YS", TypeError, "dates has numbers among its objects"),
         (["soon"] * N_DOCUMENTS, None, ValueError, "cannot be read by pandas.to_datetime"),
         (["05.04.2020", "25.04.2020"] * 30, None, ValueError, r"format='%d.%m.%Y'\), or give integers"),
         ([2001, np.nan] * 30, None, ValueError, "dates has 30 missing values, the first for document 1"),

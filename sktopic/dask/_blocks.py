@@ -21,8 +21,9 @@ from sktopic.datasets._blocks import check_columns, check_n_features, counts_of_
 # Number of pieces of a corpus on disk per task that computes digests.
 PIECES_OF_TASK = 64
 # DaskTopicModel takes no pipeline that begins with a vectorizer.
-BY_BAG = "count them first, bag.map_partitions(lambda part: [vectorizer.transform(list(part))])"
-REMEDIES = {"texts": BY_BAG, "a column of texts": f"make it a bag, X[column].to_bag(), and {BY_BAG}"}
+BY_BAG = "count a bag of them first, bag.map_partitions(lambda part: [vectorizer.transform(list(part))])"
+REMEDIES = dict.fromkeys(["texts", "words", "dicts", "paths"], BY_BAG)
+REMEDIES["a column of texts"] = f"make it a bag, frame[column].to_bag(), and {BY_BAG}"
 
 
 class BlockError(ValueError):

@@ -561,14 +561,12 @@ def _parse_block(block, path, first_line, surplus, form):
 
 
 def _integers(numbers):
-    """Return the integers of a line, or None if the last number is no integer of 18 digits."""
-    *place, last = numbers
-    if not last.lstrip(b"-").isdigit():
-        real = float(last)
-        if not (real.is_integer() and abs(real) < 1e18):
-            return None
-        last = real
-    return *map(int, place), int(last)
+    """Return the integers of a line, or None if the last number is no integer of at most 18 digits."""
+    try:
+        return tuple(map(int, numbers))
+    except ValueError:  # of a real number
+        *place, last = map(float, numbers)
+    return (*map(int, place), int(last)) if last.is_integer() and abs(last) < 1e18 else None
 
 
 def _check_entries(entries, lines, path, lowest, highest):

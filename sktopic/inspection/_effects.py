@@ -211,7 +211,8 @@ def _design(pandas, covariates):
     """Return the design matrix, ndarray of shape (n_documents, n_coefficients), and its column names."""
     # An array would turn numbers beside strings into strings.
     if not isinstance(covariates, pandas.DataFrame | pandas.Series | pandas.Categorical | list | tuple):
-        values = np.asarray(covariates)
+        # pandas finds what is masked, which an ordinary array would forget.
+        values = covariates if np.ma.isMaskedArray(covariates) else np.asarray(covariates)
         if values.ndim not in (1, 2):
             raise TypeError(
                 f"covariates={covariates!r:.80} is invalid: must be a DataFrame, or an array of one or two "

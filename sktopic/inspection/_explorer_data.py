@@ -146,8 +146,12 @@ def few_periods(dates, freq, n_documents):
             if len(periods) <= MOST_PERIODS:
                 break
             periods, codes = periods_of(dates, candidate, n_documents)
-    are_days = periods.dtype.kind == "M" and (periods == periods.normalize()).all()
+    are_days = periods.dtype.kind == "M" and _are_midnights(periods.tz_localize(None))
     return [str(period.date() if are_days else period) for period in periods], codes
+
+
+def _are_midnights(times):
+    return (times == times.normalize()).all()
 
 
 def shares_by(codes, names, lengths, proportions):

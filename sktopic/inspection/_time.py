@@ -337,7 +337,7 @@ def _read_dates(pandas, dates, years):
     if pandas.api.types.is_bool_dtype(dates) or dates.dtype.kind == "f":
         raise TypeError(f"dates has dtype {dates.dtype}; dates, strings and integers are allowed.")
     if dates.dtype == object and any(isinstance(value, Number) for value in dates):
-        raise TypeError("dates has numbers beside other values: give dates alone, strings or integers.")
+        raise TypeError("dates has numbers among its objects: give dates alone, strings or integers.")
     if dates.dtype.kind not in "iu":
         try:
             return pandas.DatetimeIndex(pandas.to_datetime(dates))

@@ -251,8 +251,8 @@ def _check_texts(measure, texts):
             raise ValueError(
                 f"texts[{i}] is a {type(text).__name__}; a list of tokens is allowed, such as text.split()."
             )
-        if isinstance(next(iter(text), None), list):
-            raise ValueError(f"texts[{i}] has lists in place of tokens; one list of tokens is allowed.")
+        if isinstance(next(iter(text), None), (list, np.ndarray)):
+            raise ValueError(f"texts[{i}] has lists in place of tokens; a list of tokens is allowed.")
     if not any(len(text) for text in texts):
         raise ValueError(f"texts has no tokens in {len(texts)} documents; at least one is needed.")
 

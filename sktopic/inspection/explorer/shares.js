@@ -67,9 +67,10 @@ function largestShown(shares, high) {
   return Math.min(Math.max(...high.map((value, i) => value ?? shares[i])), 1.5 * Math.max(...shares));
 }
 
-// Where periods are in time: numbers as they are, dates by their day; other names one after the other.
+// Where periods are in time: numbers as they are, dates and times in UTC; other names one after the other.
 function timesOf(names) {
-  const read = names.map((name) => (/^-?\d+$/.test(name) ? Number(name) : Date.parse(name)));
+  const inUTC = (name) => (/\d\d:\d\d:\d\d(\.\d+)?$/.test(name) ? `${name.replace(" ", "T")}Z` : name);
+  const read = names.map((name) => (/^-?\d+$/.test(name) ? Number(name) : Date.parse(inUTC(name))));
   return read.every(Number.isFinite) ? read : names.map((_, i) => i);
 }
 
