@@ -164,8 +164,8 @@ class ChildError(AssertionError):
     """A child process has crashed, hung or raised."""
 
 
-# Seconds after which a child process counts as hung: machines may have much else to do.
-PATIENCE = 600.0
+# Seconds after which a child process counts as hung: machines may be busy, and a call may have many cases.
+PATIENCE = 600.0 * max(1.0, N_CASES / 50_000)
 # Forked from a server that has the imports done and no threads: fast, and safe wherever pytest runs.
 # Threads that imports have started in the server would leave memory over to the children (glibc).
 os.environ["MALLOC_ARENA_MAX"] = "1"

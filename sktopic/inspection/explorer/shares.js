@@ -47,18 +47,19 @@ function showCourse() {
     const text = svgElement("text", { class: "tick period", x: x(i), y: PLOT_HEIGHT - 6, "text-anchor": anchor }, label);
     svg.append(text);
     const box = text.getBBox(); // of an element of the page only
-    if (box.x < end + LABEL_GAP) text.remove();
+    if (box.x < end + LABEL_GAP || box.x + box.width > width) text.remove();
     else end = box.x + box.width;
   }
 }
 
-// Dates as years, quarters or months if all of them begin one.
+// Dates as years, quarters, months or minutes if all of them begin one.
 function shortDates(names) {
   const all = (pattern) => names.every((name) => pattern.test(name));
   if (all(/^\d{4}-01-01$/)) return names.map((name) => name.slice(0, 4));
   if (all(/^\d{4}-(01|04|07|10)-01$/)) {
     return names.map((name) => `${name.slice(0, 4)}-Q${Math.ceil(Number(name.slice(5, 7)) / 3)}`);
   }
+  if (all(/ \d\d:\d\d:00$/)) return names.map((name) => name.slice(0, -3));
   return all(/^\d{4}-\d\d-01$/) ? names.map((name) => name.slice(0, 7)) : names;
 }
 
