@@ -37,7 +37,7 @@ import numpy as np
 from _corpora import N_TEST, load
 from _pictures import finish, panels, styles
 from _study import Study, new_parser, seconds_of, shown
-from engines import FEWER_TESTED, FOUND
+from engines import FEWER_TESTED, FOUND, MOST_DOCUMENTS
 
 from sktopic.datasets import make_lda_documents
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
@@ -283,6 +283,7 @@ ENGINES = {
 OURS = "OnlineEMLDA"  # with which others are compared
 # With the most topics: topica refuses more than words, and scores of long documents would take minutes.
 CORPORA = {"kos": 1000, "20news": 10_000, "nips1740": 1000}
+CORPORA |= dict.fromkeys(("reuters21578", "enron_inbox", "arxiv_0"), 10_000)
 READ_TOPICS = 50  # at which coherence and diversity are measured
 # By the number of topics: processor seconds of the longest run.
 BUDGETS = {READ_TOPICS: 4, 100: 10, 1000: 10, 10_000: 32}
@@ -356,6 +357,7 @@ def curve(corpus, n_components, name, seed, passes=()):
     passes : those of the runs, or () to choose them
     """
     X, X_test, _ = load(corpus)
+    X = X[:MOST_DOCUMENTS]
     engine, tokens, rows, best = ENGINES[name], tokens_of(X), [], None
     for n in passes or lengths(rows, BUDGETS[n_components]):
         given = engine.given(n_components, n)
