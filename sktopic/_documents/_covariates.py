@@ -58,11 +58,12 @@ def described(X, covariates):
     if sp.issparse(covariates):
         _check_shape(covariates.shape)
         covariates = check_sparse_structure(covariates, own=True, name="covariates").toarray()
-    if np.ma.is_masked(covariates):
-        raise ValueError("covariates is invalid: it has masked values. Fill them, covariates.filled(...).")
     try:
         values = real_numbers(covariates)
     except (TypeError, ValueError):
+        if np.ma.is_masked(covariates):
+            advice = "it has masked values. Fill them, covariates.filled(...)."
+            raise ValueError(f"covariates is invalid: {advice}") from None
         entry = _first_refused(covariates)
         if entry is None:
             message = f"covariates is invalid: must be a DataFrame or an array of numbers. {ENCODE}"

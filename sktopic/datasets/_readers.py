@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from itertools import count
 from numbers import Integral
 from os import PathLike
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,20 @@ _REAL_LINE = re.compile(
 )
 _UCI_LINE = re.compile(rb"\s*+(-?\d{1,18}+)\s++(-?\d{1,18}+)\s++(-?\d{1,18}+)\s*+")
 _REGULAR_LINES = re.compile(rb"(?:\d{1,18}+ \d{1,18}+ \d{1,18}+\n)*+")
+
+
+class _Entries(NamedTuple):
+    """What a header says about the entries that follow it.
+
+    n_lines : of the header
+    line : pattern of an entry
+    """
+
+    n_samples: int
+    n_features: int
+    n_entries: int
+    n_lines: int
+    line: re.Pattern[bytes]
 
 
 def read_uci(docword: File, vocab: File | None = None) -> CountsAndWords:
@@ -233,8 +247,7 @@ def iter_uci(docword: File) -> Iterator[Counts]:
            [0, 5, 0, 0]], dtype=int32)
     """
     with _opened(docword) as file:
-        header = _parse_header(file, docword, _MAX_ITERATED_ENTRIES)
-        yield from _sorted_documents(file, docword, *header)
+        yield from _sorted_documents(file, docword, _parse_header(file, docword, _MAX_ITERATED_ENTRIES))
 
 
 def iter_matrix_market(path: File) -> Iterator[Counts]:
@@ -282,8 +295,7 @@ def iter_matrix_market(path: File) -> Iterator[Counts]:
            [0, 5, 0, 0]], dtype=int32)
     """
     with _opened(path) as file:
-        n_samples, n_features, n_entries, n_lines = _parse_matrix_market_header(file, path)
-        yield from _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines, _REAL_LINE)
+        yield from _sorted_documents(file, path, _parse_matrix_market_header(file, path))
 
 
 def iter_ldac(path: File, n_features: int) -> Iterator[Counts]:
@@ -383,13 +395,13 @@ def parse_vocabulary(path, n_features, source):
 def parse_docword(path, expected=None):
     """Read a UCI file of counts; raise ValueError if the header differs from `expected` (D, W, NNZ)."""
     with _opened(path) as file:
-        header = _parse_header(file, path)
-        if expected is not None and header != tuple(expected):
+        announced = _parse_header(file, path)
+        if expected is not None and announced[:3] != tuple(expected):
             raise ValueError(
-                f"{path}: the header says (documents, words, entries) = {header}, the published figures are "
-                f"{tuple(expected)}."
+                f"{path}: the header says (documents, words, entries) = {announced[:3]}, the published "
+                f"figures are {tuple(expected)}."
             )
-        return _parse_body(file, path, *header)
+        return _parse_body(file, path, announced)
 
 
 def _error(path, line, message):
@@ -410,7 +422,7 @@ def _numbered_lines(file, path, max_bytes, first=1):
 
 
 def _parse_header(file, path, most_entries=_MAX_ENTRIES):
-    """Read D, W and NNZ."""
+    """Read D, W and NNZ of a UCI file; return _Entries."""
     header = []
     lines = _numbered_lines(file, path, _MAX_LINE_BYTES)
     for number, meaning in enumerate(_SIZES, start=1):
@@ -418,11 +430,11 @@ def _parse_header(file, path, most_entries=_MAX_ENTRIES):
         if not _HEADER_LINE.fullmatch(line):
             raise _error(path, number, f"expected the number of {meaning}, got {_shown(line)}.")
         header.append(int(line))
-    return _checked_header(header, path, (1, 2, 3), most_entries)
+    return _Entries(*_checked_header(header, path, (1, 2, 3), most_entries), 3, _UCI_LINE)
 
 
 def _parse_matrix_market_header(file, path):
-    """Read D, W and NNZ after the comments; return them and the number of lines read."""
+    """Read D, W and NNZ after the comments; return _Entries."""
     for number, line in _numbered_lines(file, path, _MAX_LINE_BYTES):
         if number == 1:
             if not _MATRIX_MARKET_LINE.fullmatch(line):
@@ -430,7 +442,8 @@ def _parse_matrix_market_header(file, path):
                 raise _error(path, 1, f"expected {expected}, got {_shown(line)}.")
         elif found := _UCI_LINE.fullmatch(line):
             header = [int(size) for size in found.groups()]
-            return *_checked_header(header, path, (number,) * 3, _MAX_ITERATED_ENTRIES), number
+            sizes = _checked_header(header, path, (number,) * 3, _MAX_ITERATED_ENTRIES)
+            return _Entries(*sizes, number, _REAL_LINE)
         elif number > _MAX_BLANK_LINES or not (line.startswith(b"%") or line.isspace()):
             raise _error(path, number, f"expected a comment or three sizes, got {_shown(line)}.")
     raise ValueError(f"{path} is truncated: the line with three sizes is missing.")
@@ -450,11 +463,11 @@ def _checked_header(header, path, lines, most_entries):
     return n_samples, n_features, n_entries
 
 
-def _parse_body(file, path, n_samples, n_features, n_entries):
+def _parse_body(file, path, announced):
     """Read the entries after the header block by block."""
     # Arrays grow with the entries read, so that a wrong header does not cost memory.
     columns = [array("i") for _ in range(4)]
-    for entries, _ in _uci_entries(file, path, n_samples, n_features, n_entries):
+    for entries, _ in _checked_entries(file, path, announced):
         starts = np.flatnonzero(np.diff(entries[:, 0], prepend=0))
         runs = np.diff(starts, append=len(entries))
         _extend(columns, (entries[:, 1] - 1, entries[:, 2], entries[starts, 0], runs))
@@ -462,10 +475,10 @@ def _parse_body(file, path, n_samples, n_features, n_entries):
     if np.any(documents[1:] < documents[:-1]):
         order = np.argsort(np.repeat(documents, lengths), kind="stable")
         words, counts = words[order], counts[order]
-    indptr = np.zeros(n_samples + 1, dtype=np.int64)
+    indptr = np.zeros(announced.n_samples + 1, dtype=np.int64)
     np.add.at(indptr, documents, lengths)
     np.cumsum(indptr, out=indptr)
-    return _canonical_csr(counts, words, indptr, (n_samples, n_features), path)
+    return _canonical_csr(counts, words, indptr, (announced.n_samples, announced.n_features), path)
 
 
 def _extend(columns, numbers):
@@ -474,11 +487,11 @@ def _extend(columns, numbers):
         column.frombytes(values.astype(np.int32).tobytes())
 
 
-def _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines=3, form=_UCI_LINE):
-    """Yield blocks of documents from sorted entries, lines of a form, after a header of `n_lines` lines."""
+def _sorted_documents(file, path, announced):
+    """Yield blocks of documents from sorted entries after the header."""
     first, kept = 1, [np.empty((0, 3), dtype=np.int64)]  # the next document, and its entries so far
     n_before = 0
-    for entries, lines in _uci_entries(file, path, n_samples, n_features, n_entries, n_lines, form):
+    for entries, lines in _checked_entries(file, path, announced):
         documents = entries[:, 0]
         falls = np.flatnonzero(np.diff(documents, prepend=first) < 0)
         if len(falls):
@@ -495,10 +508,11 @@ def _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines=3, f
         last = documents[-1]  # may continue in the next block
         n_complete = int(np.searchsorted(documents, last))
         if last > first:
-            yield _block_of(np.concatenate([*kept, entries[:n_complete]]), first, last, n_features, path)
+            complete = np.concatenate([*kept, entries[:n_complete]])
+            yield _block_of(complete, first, last, announced.n_features, path)
             first, kept = last, []
         kept.append(entries[n_complete:])
-    yield _block_of(np.concatenate(kept), first, n_samples + 1, n_features, path)
+    yield _block_of(np.concatenate(kept), first, announced.n_samples + 1, announced.n_features, path)
 
 
 def _block_of(entries, first, stop, n_features, path):
@@ -508,12 +522,13 @@ def _block_of(entries, first, stop, n_features, path):
     return _canonical_csr(counts, words, indptr, (stop - first, n_features), path, first)
 
 
-def _uci_entries(file, path, n_samples, n_features, n_entries, n_lines=3, form=_UCI_LINE):
+def _checked_entries(file, path, announced):
     """Yield blocks of checked entries after the header, at least one entry each, and their line numbers."""
-    filled, n_blank, first_line = 0, 0, n_lines + 1
+    n_samples, n_features, n_entries, *_ = announced
+    filled, n_blank, first_line = 0, 0, announced.n_lines + 1
     while block := file.read(_BLOCK_BYTES):
         block += file.readline(_MAX_LINE_BYTES + 1)
-        entries, lines, n_lines = _parse_block(block, path, first_line, filled - n_blank, form)
+        entries, lines, n_lines = _parse_block(block, path, first_line, filled - n_blank, announced.line)
         first_line += n_lines
         _check_entries(entries, lines, path, (1, 1, 1), (n_samples, n_features, _MAX_COUNT))
         size = len(entries)
@@ -530,11 +545,11 @@ def _uci_entries(file, path, n_samples, n_features, n_entries, n_lines=3, form=_
         )
 
 
-def _parse_block(block, path, first_line, surplus, form):
+def _parse_block(block, path, first_line, surplus, pattern):
     """Parse whole lines of three integers, of which the last may be written as a real number.
 
-    `surplus` is the number of entries minus the number of empty lines so far. Returns the integers of shape
-    (n, 3), the line number of each triple, and the number of lines.
+    `surplus` is the number of entries minus the number of empty lines so far, `pattern` that of an entry.
+    Returns the integers of shape (n, 3), the line number of each triple, and the number of lines.
     """
     ended = block if block.endswith(b"\n") else block + b"\n"
     n_lines = ended.count(b"\n")
@@ -545,7 +560,7 @@ def _parse_block(block, path, first_line, surplus, form):
     # Other white space, real numbers, empty lines or an error: parse line by line.
     entries, lines = array("q"), array("q")
     for number, line in _numbered_lines(io.BytesIO(block), path, _MAX_LINE_BYTES, first_line):
-        found = form.fullmatch(line)
+        found = pattern.fullmatch(line)
         if found and (integers := _integers(found.groups())):
             entries.extend(integers)
             lines.append(number)
