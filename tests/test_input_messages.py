@@ -128,7 +128,8 @@ def test_data_frames_with_texts_are_told_from_counts():
     with_dates = pd.DataFrame({"n": 1, "day": pd.Timestamp("2020-01-01")}, index=range(3))
     assert message_of(fit, with_dates).endswith("a row for each document: leave that column out.")
     assert "X contains NaN" in message_of(fit, pd.DataFrame({"cat": [1.0, None], "dog": [1.0, 2.0]}))
-    assert fit(pd.DataFrame(COUNTS.toarray(), columns=[f"w{i}" for i in range(COUNTS.shape[1])]))
+    words = [f"w{i}" for i in range(COUNTS.shape[1] - 1)] + ["_mask"]  # which masked arrays have
+    assert fit(pd.DataFrame(COUNTS.toarray(), columns=words))
 
 
 def test_paths_are_told_what_opens_them(tmp_path):

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from sktopic._documents._feature_names import check_distinct, listed, text_columns
 from sktopic._documents._matrices import check_sparse_structure
-from sktopic._runtime._arrays import is_missing, real_numbers
+from sktopic._runtime._arrays import is_masked, is_missing, real_numbers
 
 # Squares of larger numbers, summed over documents, might overflow.
 LARGEST_COVARIATE = 1e100
@@ -61,9 +61,9 @@ def described(X, covariates):
     try:
         values = real_numbers(covariates)
     except (TypeError, ValueError):
-        if np.ma.is_masked(covariates):
-            advice = "it has masked values. Fill them, covariates.filled(...)."
-            raise ValueError(f"covariates is invalid: {advice}") from None
+        if is_masked(covariates):
+            message = "covariates is invalid: it has masked values. Fill them, covariates.filled(...)."
+            raise ValueError(message) from None
         entry = _first_refused(covariates)
         if entry is None:
             message = f"covariates is invalid: must be a DataFrame or an array of numbers. {ENCODE}"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sktopic._runtime._arrays import is_missing
+from sktopic._runtime._arrays import is_masked, is_missing
 
 
 def check_groups(given, n_documents):
@@ -16,7 +16,7 @@ def check_groups(given, n_documents):
         raise ValueError(f"groups has shape {groups.shape}; X has {n_documents} documents.")
     if groups.dtype.kind in "cV":
         raise ValueError(allowed)
-    if np.ma.is_masked(given):
+    if is_masked(given):
         missing = np.flatnonzero(np.ma.getmaskarray(given))
     elif groups.dtype.kind in "OSUT":
         missing = [n for n, value in enumerate(given) if is_missing(value) or value != value]  # also NaT

@@ -21,6 +21,7 @@ from sktopic._documents._matrices import (
     check_sparse_structure,
 )
 from sktopic._kernels.documents._reading import count_rows_of_words
+from sktopic._runtime._arrays import is_masked
 from sktopic.exceptions import CountsWarning
 
 # How far from one the norm of a scaled row may be; float32 is three digits better.
@@ -108,7 +109,7 @@ def checked_documents(X, owner, n_features=None, validate=AS_NUMBERS, remedies=N
     remedies : dict of those that replace entries of COUNTED
     """
     # Of masked arrays, also those of Dask, scikit-learn takes the numbers below the mask.
-    if np.ma.is_masked(X) or np.ma.isMaskedArray(getattr(X, "_meta", None)):
+    if is_masked(X) or np.ma.isMaskedArray(getattr(X, "_meta", None)):
         raise ValueError(f"X has masked values; {owner} expects counts of words, such as X.filled(0) has.")
     X = check_sparse_structure(X)
     if issparse(X) and X.ndim == 2 and X.shape[0] > 0 and X.shape[1] == n_features and are_documents(X):

@@ -51,7 +51,7 @@ def real_numbers(value, booleans=True):
     try:
         array = np.asarray(value)
         has_refused = array.dtype.kind == "O" and any(isinstance(item, refused) for item in array.flat)
-        if array.dtype.kind not in ("biufO" if booleans else "iufO") or has_refused or np.ma.is_masked(value):
+        if array.dtype.kind not in ("biufO" if booleans else "iufO") or has_refused or is_masked(value):
             raise TypeError
         with np.errstate(over="ignore"):  # of a longdouble: infinite, as callers find
             return array.astype(np.float64)
@@ -83,6 +83,12 @@ def read_only_view(array):
 def is_missing(value):
     """Whether a value stands for none: None, NaN or pandas.NA."""
     return value is None or is_pandas_na(value) or (isinstance(value, Real) and value != value)
+
+
+def is_masked(value):
+    """Whether a value is a masked array with masked entries."""
+    # NumPy's is_masked alone takes the column "_mask" of a data frame for a mask.
+    return np.ma.isMaskedArray(value) and np.ma.is_masked(value)
 
 
 def row_blocks(array):

@@ -54,18 +54,24 @@ _UCI_LINE = re.compile(rb"\s*+(-?\d{1,18}+)\s++(-?\d{1,18}+)\s++(-?\d{1,18}+)\s*
 _REGULAR_LINES = re.compile(rb"(?:\d{1,18}+ \d{1,18}+ \d{1,18}+\n)*+")
 
 
-class _Entries(NamedTuple):
-    """What a header says about the entries that follow it.
+class _Header(NamedTuple):
+    """The sizes in the header of a file, and how entries follow it.
 
-    n_lines : of the header
-    line : pattern of an entry
+    Attributes
+    ----------
+    first_line : number of the first line after the header
+    pattern : matches an entry
     """
 
     n_samples: int
     n_features: int
     n_entries: int
-    n_lines: int
-    line: re.Pattern[bytes]
+    first_line: int
+    pattern: re.Pattern[bytes]
+
+    @property
+    def sizes(self):
+        return self.n_samples, self.n_features, self.n_entries
 
 
 def read_uci(docword: File, vocab: File | None = None) -> CountsAndWords:
@@ -395,13 +401,13 @@ def parse_vocabulary(path, n_features, source):
 def parse_docword(path, expected=None):
     """Read a UCI file of counts; raise ValueError if the header differs from `expected` (D, W, NNZ)."""
     with _opened(path) as file:
-        announced = _parse_header(file, path)
-        if expected is not None and announced[:3] != tuple(expected):
+        header = _parse_header(file, path)
+        if expected is not None and header.sizes != tuple(expected):
             raise ValueError(
-                f"{path}: the header says (documents, words, entries) = {announced[:3]}, the published "
+                f"{path}: the header says (documents, words, entries) = {header.sizes}, the published "
                 f"figures are {tuple(expected)}."
             )
-        return _parse_body(file, path, announced)
+        return _parse_body(file, path, header)
 
 
 def _error(path, line, message):
@@ -422,52 +428,51 @@ def _numbered_lines(file, path, max_bytes, first=1):
 
 
 def _parse_header(file, path, most_entries=_MAX_ENTRIES):
-    """Read D, W and NNZ of a UCI file; return _Entries."""
-    header = []
+    """Return the _Header of a UCI file."""
+    sizes = []
     lines = _numbered_lines(file, path, _MAX_LINE_BYTES)
     for number, meaning in enumerate(_SIZES, start=1):
         _, line = next(lines, (number, b""))
         if not _HEADER_LINE.fullmatch(line):
             raise _error(path, number, f"expected the number of {meaning}, got {_shown(line)}.")
-        header.append(int(line))
-    return _Entries(*_checked_header(header, path, (1, 2, 3), most_entries), 3, _UCI_LINE)
+        sizes.append(int(line))
+    return _checked_header(sizes, path, (1, 2, 3), most_entries, _UCI_LINE)
 
 
 def _parse_matrix_market_header(file, path):
-    """Read D, W and NNZ after the comments; return _Entries."""
+    """Return the _Header of a MatrixMarket file, whose sizes follow its comments."""
     for number, line in _numbered_lines(file, path, _MAX_LINE_BYTES):
         if number == 1:
             if not _MATRIX_MARKET_LINE.fullmatch(line):
                 expected = "'%%MatrixMarket matrix coordinate integer general', or real"
                 raise _error(path, 1, f"expected {expected}, got {_shown(line)}.")
         elif found := _UCI_LINE.fullmatch(line):
-            header = [int(size) for size in found.groups()]
-            sizes = _checked_header(header, path, (number,) * 3, _MAX_ITERATED_ENTRIES)
-            return _Entries(*sizes, number, _REAL_LINE)
+            sizes = [int(size) for size in found.groups()]
+            return _checked_header(sizes, path, (number,) * 3, _MAX_ITERATED_ENTRIES, _REAL_LINE)
         elif number > _MAX_BLANK_LINES or not (line.startswith(b"%") or line.isspace()):
             raise _error(path, number, f"expected a comment or three sizes, got {_shown(line)}.")
     raise ValueError(f"{path} is truncated: the line with three sizes is missing.")
 
 
-def _checked_header(header, path, lines, most_entries):
-    """Return D, W and NNZ after checking their limits; `lines` are their line numbers."""
+def _checked_header(sizes, path, lines, most_entries, pattern):
+    """Return a _Header after checking the limits of its sizes; `lines` are their line numbers."""
     limits = (1, _MAX_COUNT), (1, _MAX_WORDS), (0, most_entries)
-    for size, meaning, number, (low, high) in zip(header, _SIZES, lines, limits):
+    for size, meaning, number, (low, high) in zip(sizes, _SIZES, lines, limits):
         if not low <= size <= high:
             raise _error(path, number, f"{size} {meaning}, must be in {low}..{high}.")
-    n_samples, n_features, n_entries = header
+    n_samples, _, n_entries = sizes
     if n_samples > n_entries + _MAX_EMPTY_DOCUMENTS:
         announced = f"{n_samples} documents, but line {lines[2]} announces {n_entries} entries"
         allowed = f"at most {_MAX_EMPTY_DOCUMENTS} documents may have no entries."
         raise _error(path, lines[0], f"{announced}; {allowed}")
-    return n_samples, n_features, n_entries
+    return _Header(*sizes, first_line=lines[-1] + 1, pattern=pattern)
 
 
-def _parse_body(file, path, announced):
+def _parse_body(file, path, header):
     """Read the entries after the header block by block."""
     # Arrays grow with the entries read, so that a wrong header does not cost memory.
     columns = [array("i") for _ in range(4)]
-    for entries, _ in _checked_entries(file, path, announced):
+    for entries, _ in _entries_of(file, path, header):
         starts = np.flatnonzero(np.diff(entries[:, 0], prepend=0))
         runs = np.diff(starts, append=len(entries))
         _extend(columns, (entries[:, 1] - 1, entries[:, 2], entries[starts, 0], runs))
@@ -475,10 +480,10 @@ def _parse_body(file, path, announced):
     if np.any(documents[1:] < documents[:-1]):
         order = np.argsort(np.repeat(documents, lengths), kind="stable")
         words, counts = words[order], counts[order]
-    indptr = np.zeros(announced.n_samples + 1, dtype=np.int64)
+    indptr = np.zeros(header.n_samples + 1, dtype=np.int64)
     np.add.at(indptr, documents, lengths)
     np.cumsum(indptr, out=indptr)
-    return _canonical_csr(counts, words, indptr, (announced.n_samples, announced.n_features), path)
+    return _canonical_csr(counts, words, indptr, (header.n_samples, header.n_features), path)
 
 
 def _extend(columns, numbers):
@@ -487,11 +492,11 @@ def _extend(columns, numbers):
         column.frombytes(values.astype(np.int32).tobytes())
 
 
-def _sorted_documents(file, path, announced):
+def _sorted_documents(file, path, header):
     """Yield blocks of documents from sorted entries after the header."""
     first, kept = 1, [np.empty((0, 3), dtype=np.int64)]  # the next document, and its entries so far
     n_before = 0
-    for entries, lines in _checked_entries(file, path, announced):
+    for entries, lines in _entries_of(file, path, header):
         documents = entries[:, 0]
         falls = np.flatnonzero(np.diff(documents, prepend=first) < 0)
         if len(falls):
@@ -509,10 +514,10 @@ def _sorted_documents(file, path, announced):
         n_complete = int(np.searchsorted(documents, last))
         if last > first:
             complete = np.concatenate([*kept, entries[:n_complete]])
-            yield _block_of(complete, first, last, announced.n_features, path)
+            yield _block_of(complete, first, last, header.n_features, path)
             first, kept = last, []
         kept.append(entries[n_complete:])
-    yield _block_of(np.concatenate(kept), first, announced.n_samples + 1, announced.n_features, path)
+    yield _block_of(np.concatenate(kept), first, header.n_samples + 1, header.n_features, path)
 
 
 def _block_of(entries, first, stop, n_features, path):
@@ -522,33 +527,32 @@ def _block_of(entries, first, stop, n_features, path):
     return _canonical_csr(counts, words, indptr, (stop - first, n_features), path, first)
 
 
-def _checked_entries(file, path, announced):
+def _entries_of(file, path, header):
     """Yield blocks of checked entries after the header, at least one entry each, and their line numbers."""
-    n_samples, n_features, n_entries, *_ = announced
-    filled, n_blank, first_line = 0, 0, announced.n_lines + 1
+    filled, n_blank, first_line = 0, 0, header.first_line
     while block := file.read(_BLOCK_BYTES):
         block += file.readline(_MAX_LINE_BYTES + 1)
-        entries, lines, n_lines = _parse_block(block, path, first_line, filled - n_blank, announced.line)
+        entries, lines, n_lines = _parse_block(block, path, first_line, filled - n_blank, header.pattern)
         first_line += n_lines
-        _check_entries(entries, lines, path, (1, 1, 1), (n_samples, n_features, _MAX_COUNT))
+        _check_entries(entries, lines, path, (1, 1, 1), (header.n_samples, header.n_features, _MAX_COUNT))
         size = len(entries)
         n_blank += n_lines - size
-        if filled + size > n_entries:
-            message = f"the header announces {n_entries} entries, but there are more."
-            raise _error(path, lines[n_entries - filled], message)
+        if filled + size > header.n_entries:
+            message = f"the header announces {header.n_entries} entries, but there are more."
+            raise _error(path, lines[header.n_entries - filled], message)
         filled += size
         if size:
             yield entries, lines
-    if filled < n_entries:
+    if filled < header.n_entries:
         raise ValueError(
-            f"{path} is truncated: it ends after {filled} of the {n_entries} entries in its header."
+            f"{path} is truncated: it ends after {filled} of the {header.n_entries} entries in its header."
         )
 
 
 def _parse_block(block, path, first_line, surplus, pattern):
     """Parse whole lines of three integers, of which the last may be written as a real number.
 
-    `surplus` is the number of entries minus the number of empty lines so far, `pattern` that of an entry.
+    `surplus` is the number of entries minus the number of empty lines so far; `pattern` matches an entry.
     Returns the integers of shape (n, 3), the line number of each triple, and the number of lines.
     """
     ended = block if block.endswith(b"\n") else block + b"\n"
