@@ -422,6 +422,7 @@ WRONG = [
         MANY.replace(" ", "\n", 2),
         f", line 5: document {MOST} after 1 entries; at most 10000000 doc",
     ),
+    (iter_matrix_market, MARKET + "3 2 2\n3 1 1\n2 2 1\n", ", line 4: document 2 .*; use scipy.io.mmread"),
     (iter_matrix_market, MARKET + MANY, f", line 4: document {MOST} after 1 entries; at most 10000000 doc"),
     (read_uci, PACKED[: len(PACKED) // 2], " is truncated or damaged"),
     (read_uci, PACKED[:20] + b"\0" * 9 + PACKED[29:], " is truncated or damaged"),

@@ -61,6 +61,7 @@ class _Header(NamedTuple):
     ----------
     first_line : number of the first line after the header
     pattern : matches an entry
+    other_reader : reads files that are not sorted
     """
 
     n_samples: int
@@ -68,6 +69,7 @@ class _Header(NamedTuple):
     n_entries: int
     first_line: int
     pattern: re.Pattern[bytes]
+    other_reader: str
 
     @property
     def sizes(self):
@@ -436,7 +438,8 @@ def _parse_header(file, path, most_entries=_MAX_ENTRIES):
         if not _HEADER_LINE.fullmatch(line):
             raise _error(path, number, f"expected the number of {meaning}, got {_shown(line)}.")
         sizes.append(int(line))
-    return _checked_header(sizes, path, (1, 2, 3), most_entries, _UCI_LINE)
+    _check_sizes(sizes, path, (1, 2, 3), most_entries)
+    return _Header(*sizes, first_line=4, pattern=_UCI_LINE, other_reader="read_uci")
 
 
 def _parse_matrix_market_header(file, path):
@@ -448,14 +451,15 @@ def _parse_matrix_market_header(file, path):
                 raise _error(path, 1, f"expected {expected}, got {_shown(line)}.")
         elif found := _UCI_LINE.fullmatch(line):
             sizes = [int(size) for size in found.groups()]
-            return _checked_header(sizes, path, (number,) * 3, _MAX_ITERATED_ENTRIES, _REAL_LINE)
+            _check_sizes(sizes, path, (number,) * 3, _MAX_ITERATED_ENTRIES)
+            return _Header(*sizes, number + 1, pattern=_REAL_LINE, other_reader="scipy.io.mmread")
         elif number > _MAX_BLANK_LINES or not (line.startswith(b"%") or line.isspace()):
             raise _error(path, number, f"expected a comment or three sizes, got {_shown(line)}.")
     raise ValueError(f"{path} is truncated: the line with three sizes is missing.")
 
 
-def _checked_header(sizes, path, lines, most_entries, pattern):
-    """Return a _Header after checking the limits of its sizes; `lines` are their line numbers."""
+def _check_sizes(sizes, path, lines, most_entries):
+    """Raise ValueError unless D, W and NNZ are within their limits; `lines` are their line numbers."""
     limits = (1, _MAX_COUNT), (1, _MAX_WORDS), (0, most_entries)
     for size, meaning, number, (low, high) in zip(sizes, _SIZES, lines, limits):
         if not low <= size <= high:
@@ -465,7 +469,6 @@ def _checked_header(sizes, path, lines, most_entries, pattern):
         announced = f"{n_samples} documents, but line {lines[2]} announces {n_entries} entries"
         allowed = f"at most {_MAX_EMPTY_DOCUMENTS} documents may have no entries."
         raise _error(path, lines[0], f"{announced}; {allowed}")
-    return _Header(*sizes, first_line=lines[-1] + 1, pattern=pattern)
 
 
 def _parse_body(file, path, header):
@@ -501,7 +504,7 @@ def _sorted_documents(file, path, header):
         falls = np.flatnonzero(np.diff(documents, prepend=first) < 0)
         if len(falls):
             i = falls[0]
-            advice = "use read_uci or scipy.io.mmread for files that are not sorted."
+            advice = f"use {header.other_reader} for files that are not sorted."
             raise _error(path, lines[i], f"document {documents[i]} after later ones; {advice}")
         numbers = n_before + np.arange(len(documents))  # number of preceding entries
         beyond = np.flatnonzero(documents > numbers + _MAX_EMPTY_DOCUMENTS + 1)

@@ -89,6 +89,7 @@ def topics_over_time(
     See Also
     --------
     plot_topics_over_time : Plot these shares.
+    estimate_effect : Test for a trend, with time as a covariate.
 
     Notes
     -----
