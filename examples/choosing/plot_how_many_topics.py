@@ -112,7 +112,7 @@ plot_sizes(sizes, "Texts: sizes fall off smoothly")
 # %%
 # There is no edge here, and where the list ends says little. The chains of the
 # sampler are short, and have not met. If a number is asked for, say how many
-# topics have 99% of the words.
+# of the largest topics have 99% of the words.
 
 ax = plot_topic_sizes(models["splits and merges, from 5"])
 ax.set_title("DirectAssignmentHDP: the largest topics")

@@ -5,8 +5,8 @@ A corpus larger than memory
 What if the counts do not fit into memory? Write them to a folder, block by
 block, with :func:`~sktopic.datasets.save_corpus`, and give the folder to
 ``fit`` in the place of a matrix. A model gives the same proportions and scores
-as of a matrix. Training shuffles documents in another order; with
-``shuffle=False``, the model is the same to the last bit, too.
+as from a matrix. Training shuffles documents in another order; with
+``shuffle=False``, the model is the same to the last bit.
 """
 
 # %%
