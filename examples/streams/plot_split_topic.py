@@ -5,7 +5,8 @@ Topics that are split and merged while documents come
 How many topics should a model of a stream start with? It need not matter:
 :class:`~sktopic.hdp.DirectAssignmentHDP` looks after each batch whether a
 topic does two jobs and should be split, or two topics do the same job and
-should be one. It ends with the same number from few topics and from many.
+should be one. Of documents with known topics, it ends with the same number
+from few topics and from many.
 """
 
 # %%
