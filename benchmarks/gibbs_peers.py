@@ -357,17 +357,22 @@ def levelled(rows):
     return bool(scores and best > scores[0] + LEARNED_RISE and last < best + LEAST_RISE)
 
 
+def documents_of(corpus):
+    """Counts to train on and to score."""
+    X, X_test, _ = load(corpus)
+    return X[:MOST_DOCUMENTS], X_test[:N_TEST]
+
+
 def curve(corpus, n_components, name, seed, passes=()):
     """The row of the runs of an engine: passes, seconds and scores of each.
 
     passes : those of the runs, or () to choose them
     """
-    X, X_test, _ = load(corpus)
-    X = X[:MOST_DOCUMENTS]
+    X, X_test = documents_of(corpus)
     engine, tokens, rows, best = ENGINES[name], tokens_of(X), [], None
     for n in passes or lengths(rows, BUDGETS[n_components]):
         given = engine.given(n_components, n)
-        topics, row = trained(engine.train, X, tokens, X_test[:N_TEST], seed, given)
+        topics, row = trained(engine.train, X, tokens, X_test, seed, given)
         if not rows or row["score"] > max(each["score"] for each in rows):
             best = topics
         rows.append({"passes": n, **row})
@@ -380,12 +385,11 @@ def curve(corpus, n_components, name, seed, passes=()):
 
 def early(corpus, n_components, seed):
     """The row of OURS, trained on parts of the documents: seconds and scores of each."""
-    X, X_test, _ = load(corpus)
-    X = X[:MOST_DOCUMENTS]
+    X, X_test = documents_of(corpus)
     engine, rows = ENGINES[OURS], []
     for part in EARLY:
         some, given = X[: round(part * X.shape[0])], engine.given(n_components, 1)
-        rows.append(trained(engine.train, some, (), X_test[:N_TEST], seed, given)[1])
+        rows.append(trained(engine.train, some, (), X_test, seed, given)[1])
     return {key: [row[key] for row in rows] for key in rows[0]}
 
 
@@ -479,7 +483,7 @@ def best_rows(study, found):
             beside = [*shown([by_then])]
             for runs in (whole, own):
                 until = min((t for _, t, its in runs if its >= score), default=np.nan)
-                beside += [*shown([until], ".2f"), *shown([seconds / until], ".1f")]
+                beside += [*shown([until], ".2f"), *shown([seconds / until], ".2f")]
             yield corpus, n_components, name, *about, passes, f"{seconds:.2f}", f"{score:.4f}", *beside
 
 

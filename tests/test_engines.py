@@ -127,7 +127,7 @@ def test_tables_compare_engines_with_ours_at_equal_time_and_at_equal_score(measu
         "seconds of ours",
         "times as fast",
     )
-    assert [other[name] for name in names] == ["5", "other", "yes", "32", "640.00", "160.00", "4.0"]
+    assert [other[name] for name in names] == ["5", "other", "yes", "32", "640.00", "160.00", "4.00"]
     assert other["score of ours by then"] == ours["score, nats per word"] > other["score, nats per word"]
     assert [more[name] for name in names[:4]] == ["20", "ours", "no", "40"]
     assert [(row["engine"], row["seeds"]) for row in tables["engines read"]] == [
@@ -145,6 +145,6 @@ def test_ours_may_reach_a_score_within_its_first_pass(measured, script):
     study.cache.add(run, found | {"seconds": [1.0, 3.0], "score": [0.0, 1.0]})
     peers.write_tables(study)
     _, other, _ = script("_results").read_tables(study.path(".csv"))["engines best"]
-    assert (other["seconds of ours"], other["times as fast"]) == ("160.00", "4.0")
+    assert (other["seconds of ours"], other["times as fast"]) == ("160.00", "4.00")
     kind = "with parts of a pass"
-    assert (other[f"seconds of ours, {kind}"], other[f"times as fast, {kind}"]) == ("3.00", "213.3")
+    assert (other[f"seconds of ours, {kind}"], other[f"times as fast, {kind}"]) == ("3.00", "213.33")
