@@ -19,6 +19,7 @@ from sktopic._kernels.lda._ope import draw_choices, maximise_documents
 from sktopic._runtime._parallel import Workers
 
 N_ITER, P, N_DOCUMENTS = 50, 0.5, 1000
+RUNS = list(product(("kos", "nips_uci", "arxiv_0"), (100, 1000), (0.01, 1.5)))
 
 
 def microseconds(batch, rows, alpha, n_iter, lazy):
@@ -30,32 +31,36 @@ def microseconds(batch, rows, alpha, n_iter, lazy):
     return 1e6 * min(times) / batch.n_documents, found[0][0]
 
 
-def rows_of_table():
-    for corpus, n_topics in product(("kos", "nips_uci", "arxiv_0"), (100, 1000)):
-        train = load(corpus)[0][:N_DOCUMENTS]
-        model = OnlineEMLDA(n_topics, random_state=0, max_iter=2).fit(train)
-        counts = canonical_counts(train.astype(np.float64))
-        batch = DocumentReader(counts).batch(np.arange(counts.shape[0]))
-        with Workers(1) as workers:
-            rows = model._topic_probabilities().gather(batch.words, model.doc_topic_prior_, workers).rows
-        for alpha in (0.01, 1.5):
-            first, _ = microseconds(batch, rows, alpha, 0, True)
-            lazy, theta = microseconds(batch, rows, alpha, N_ITER, True)
-            full, expected = microseconds(batch, rows, alpha, N_ITER, False)
-            np.testing.assert_array_equal(theta, expected)
-            words = len(batch.cell_word) / batch.n_documents
-            row = [corpus, f"{words:.0f}", n_topics, alpha, *(f"{x:.1f}" for x in (first, lazy, full))]
-            row.append(f"{full / lazy:.1f}")
-            print(*row, sep=" | ", flush=True)
-            yield row
+def measured(corpus, n_components, doc_topic_prior):
+    """Microseconds of a document, and how many distinct words one has."""
+    train = load(corpus)[0][:N_DOCUMENTS]
+    model = OnlineEMLDA(n_components=n_components, random_state=0, max_iter=2).fit(train)
+    counts = canonical_counts(train.astype(np.float64))
+    batch = DocumentReader(counts).batch(np.arange(counts.shape[0]))
+    with Workers(1) as workers:
+        rows = model._topic_probabilities().gather(batch.words, model.doc_topic_prior_, workers).rows
+    first, _ = microseconds(batch, rows, doc_topic_prior, 0, True)
+    lazy, theta = microseconds(batch, rows, doc_topic_prior, N_ITER, True)
+    full, expected = microseconds(batch, rows, doc_topic_prior, N_ITER, False)
+    np.testing.assert_array_equal(theta, expected)
+    return {"first": first, "lazy": lazy, "full": full, "words": len(batch.cell_word) / batch.n_documents}
+
+
+def write_tables(study):
+    head = ["corpus", "distinct words a document", "topics", "doc_topic_prior", "first gradient"]
+    head += ["50 iterations", "50 iterations, whole gradient", "ratio"]
+    table = []
+    for row in study.cache.found(RUNS):
+        run = row["corpus"], f"{row['words']:.0f}", row["n_components"], row["doc_topic_prior"]
+        times = row["first"], row["lazy"], row["full"], row["full"] / row["lazy"]
+        table.append([*run, *(f"{x:.1f}" for x in times)])
+    study.write("", head, table)
 
 
 def main():
-    study = Study("ope_kernel", new_parser(__doc__).parse_args())
-    study.sign()
-    head = ["corpus", "distinct words a document", "topics", "doc_topic_prior", "first gradient"]
-    head += ["50 iterations", "50 iterations, whole gradient", "ratio"]
-    study.write("", head, rows_of_table())
+    study = Study("ope_kernel", new_parser(__doc__, runs=True, jobs=1).parse_args())
+    study.measure(measured, RUNS)
+    write_tables(study)
 
 
 if __name__ == "__main__":

@@ -221,17 +221,7 @@ def test_every_run_is_kept_once_with_a_version_that_there_was(study, script):
 
 
 STUDIES = [*(path.name.removesuffix("_runs.jsonl") for path in RUNS), "claims", "older_runs"]
-WITHOUT_RUNS = {
-    "coherence",
-    "cost",
-    "curves",
-    "engines",
-    "import_time",
-    "ope_kernel",
-    "platforms",
-    "speed",
-    "tests",
-}
+WITHOUT_RUNS = {"cost", "curves", "engines", "import_time", "platforms", "speed", "tests"}
 NEED_CORPORA = {"document_streams"}
 PREDICTED = {"scale_plan": {"main", "border", "simulation"}}  # from those of the runs, in ten seconds
 
