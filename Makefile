@@ -133,7 +133,7 @@ sanitize: $(VENV)/.extra-test $(VENV)/.extra-dask
 	    UBSAN_OPTIONS=print_stacktrace=1:log_path=$(abspath build/$@)/report PYTHONMALLOC=malloc \
 	    SKTOPIC_HOSTILE_CASES=$(SANITIZE_CASES) $(PYTEST) --capture=sys --deselect $(WITHOUT_MEMORY) \
 	    $(or $(PYTEST_ARGS),tests/kernels tests/hostile) || \
-	    { grep -h -A 30 -e ERROR: -e "runtime error:" ../report.*; exit 1; }
+	    { grep -hs -A 30 -e ERROR: -e "runtime error:" ../report.*; exit 1; }
 
 # In one process, which ends with an error if a race was seen; of what is compiled here alone.
 races: $(VENV)/.extra-test

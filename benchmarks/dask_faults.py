@@ -57,13 +57,13 @@ def counting_merges(path):
     return Plugin()
 
 
-def cluster(lost_after="60s", n_workers=2):
+def cluster(lost_after="60s"):
     """One that gives up a worker that is gone some time after a kill, even if it was back meanwhile."""
     import dask
     from distributed import LocalCluster
 
     dask.config.set({"distributed.deploy.lost-worker-timeout": lost_after})
-    return LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
+    return LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
 
 
 def fit_here(folder, checkpoint, counts):
