@@ -5,10 +5,11 @@
 OnlineEMLDA with its defaults and one job, on documents that it has not seen: at 10 to 10,000 topics on the
 corpus, and at 100 topics on documents of 76 words drawn from vocabularies of 1000 to 1,000,000 words whose
 frequencies fall as 1 / rank; "lists" has the same with topics_per_word. The tables have the shortest of
-several slices; memory is the peak of the process in training above what it had before, over 8 bytes a word
-and topic. "parts" has where an update of 50 documents spends its time: reading the topic rows of its words,
-drawing topics, adding what was counted, and all else; with the memory that the first and third move, a row
-being read as float64 and written as float32, then read and written as float64, against what NumPy copies.
+several slices, in several turns, as the speed of a shared machine changes within minutes; memory is the peak
+of the process in training above what it had before, over 8 bytes a word and topic. "parts" has where an
+update of 50 documents spends its time: reading the topic rows of its words, drawing topics, adding what was
+counted, and all else; with the memory that the first and third move, a row being read as float64 and written
+as float32, then read and written as float64, against what NumPy copies.
 """
 
 import time
@@ -30,10 +31,11 @@ VOCABULARIES = (1000, 10_000, 100_000, 1_000_000)
 # Words, topics and topics_per_word of the models with lists.
 LISTED = ((0, 10_000, 256), (100_000, 10_000, 256), (1_000_000, 100_000, 128))
 HEAD = ["documents", "words", "topics", "training, ns a token", "transform, ns a token", "memory / (8 V K)"]
+FORMS = *4 * [".0f"], ".3f"
 LISTS_HEAD = ["topics per word", *HEAD]
 PARTS_HEAD = ["topics", "rows, ms", "draws, ms", "adding, ms", "else, ms"]
 PARTS_HEAD += ["rows and adding, GB/s", "copy, GB/s"]
-N_BEFORE, N_SLICE, N_SLICES = 1000, 200, 8
+N_BEFORE, N_SLICE, N_SLICES, N_TURNS = 1000, 200, 8, 5
 
 
 def drawn(n_words):
@@ -46,7 +48,7 @@ def drawn(n_words):
 
 
 def measure(corpus, n_words, n_topics, per_word=None):
-    """Cells of a row; in a process of its own, whose peak memory is that of this model."""
+    """Numbers of a row; in a process of its own, whose peak memory is that of this model."""
     X = load(corpus)[0] if n_words == 0 else drawn(n_words)
     X = X[: N_BEFORE + N_SLICE * N_SLICES].astype(np.float64)
     before = peak_megabytes()
@@ -59,13 +61,15 @@ def measure(corpus, n_words, n_topics, per_word=None):
             times.append(seconds_of(call, some, clock=time.perf_counter)[0] / some.sum())
             memory = memory or (peak_megabytes() - before) * 2**20 / (8 * X.shape[1] * n_topics)
         seconds.append(times)
-    train, transform = np.min(seconds, axis=0) * 1e9
-    name = corpus if n_words == 0 else "drawn"
-    return [name, str(X.shape[1]), str(n_topics), f"{train:.0f}", f"{transform:.0f}", f"{memory:.3f}"]
+    return [X.shape[1], n_topics, *np.min(seconds, axis=0) * 1e9, memory]
 
 
-def measured(*arguments):
-    return printed(apart(measure, *arguments))
+def measured(corpus, cases):
+    """Rows of cases, which take turns."""
+    turns = [[apart(measure, corpus, *case) for case in cases] for _ in range(N_TURNS)]
+    for (n_words, *_), numbers in zip(cases, np.min(turns, axis=0), strict=True):
+        cells = [format(number, form) for number, form in zip(numbers, FORMS, strict=True)]
+        yield printed(["drawn" if n_words else corpus, *cells])
 
 
 def copy_rate():
@@ -112,9 +116,9 @@ def main():
     parser.add_argument("--corpus", default="arxiv_0")
     arguments = parser.parse_args()
     study = Study("cost", arguments)
-    rows = [measured(arguments.corpus, 0, n_topics) for n_topics in TOPICS]
-    rows += [measured(arguments.corpus, n_words, 100) for n_words in VOCABULARIES]
-    lists = [[case[-1], *measured(arguments.corpus, *case)] for case in LISTED]
+    by_topics, by_words = ((0, n_topics) for n_topics in TOPICS), ((n_words, 100) for n_words in VOCABULARIES)
+    rows = [*measured(arguments.corpus, [*by_topics, *by_words])]
+    lists = [[case[-1], *row] for case, row in zip(LISTED, measured(arguments.corpus, LISTED), strict=True)]
     study.sign()
     study.write("", HEAD, rows)
     study.write("lists", LISTS_HEAD, lists)

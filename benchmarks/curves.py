@@ -2,7 +2,7 @@
 
     python benchmarks/curves.py [CORPUS] [--n-components 100]
 
-One core each, defaults but for the number of topics; the score is that of benchmarks/peers.py.
+One core each, defaults but for the number of topics and GENSIM_LDA; the score is that of benchmarks/peers.py.
 """
 
 import time
@@ -13,7 +13,7 @@ import numpy as np
 from _corpora import N_TEST, default_corpus, load
 from _pictures import named, save
 from _study import Study, new_parser, seconds_of
-from _traces import add_documents, tomotopy_topics
+from _traces import GENSIM_LDA, add_documents, tomotopy_topics
 
 from sktopic import OnlineEMLDA
 from sktopic.metrics import document_completion
@@ -60,7 +60,7 @@ def gensim_curve(train, n_components):
 
     corpus = list(Sparse2Corpus(train, documents_columns=False))
     names = {i: str(i) for i in range(train.shape[1])}
-    model = LdaModel(None, n_components, id2word=names, alpha="auto", random_state=0)
+    model = LdaModel(None, n_components, id2word=names, random_state=0, **GENSIM_LDA)
     for seconds in timed([partial(model.update, corpus)] * 8):
         yield seconds, model.get_topics(), np.asarray(model.alpha, dtype=float)
 

@@ -41,6 +41,7 @@ import numpy as np
 from _corpora import N_TEST, load
 from _pictures import finish, panels, styles
 from _study import Study, new_parser, seconds_of, shown
+from _traces import GENSIM_LDA
 from engines import FEWER_TESTED, FOUND, MOST_DOCUMENTS
 
 from sktopic.datasets import make_lda_documents
@@ -262,7 +263,6 @@ def of_sweeps(name, passes):
 
 
 VB = {"learning_method": "online"}
-DOUBLES = {"alpha": "auto", "dtype": np.float64}
 BATCHES = {"minibatch": 256, "power_t": 0.5, "lda_alpha": 0.1, "initial_t": 1}
 LEARNED = {"optimize_interval": 10}
 TOPICA, WARP = {"model": "LDA", **LEARNED}, {"model": "LDA", "sampler": "warp", **LEARNED}
@@ -273,7 +273,7 @@ ENGINES = {
     "CollapsedGibbsLDA": Engine("sktopic", of_ours(CollapsedGibbsLDA), "n_components", "max_iter", AUTO),
     "scikit-learn": Engine("scikit-learn", of_scikit_learn, "n_components", "max_iter", VB, 1000),
     "gensim": Engine("gensim", of_gensim, "num_topics", "passes", {"alpha": "auto"}, 1000),
-    "gensim, 64 bits": Engine("gensim", of_gensim, "num_topics", "passes", DOUBLES, 1000),
+    "gensim, 64 bits": Engine("gensim", of_gensim, "num_topics", "passes", GENSIM_LDA, 1000),
     "tomotopy": Engine("tomotopy", of_tomotopy, "k", "sweeps", {"optim_interval": 10}),
     "topica, sparse": Engine("topica", of_topica, "num_topics", ITERS, TOPICA),
     "topica, warp": Engine("topica", of_topica, "num_topics", ITERS, WARP),

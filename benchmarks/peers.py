@@ -30,7 +30,7 @@ from inspect import isroutine
 import numpy as np
 from _corpora import N_TEST, default_corpus, load
 from _study import Study, apart, new_parser, peak_megabytes, printed, seconds_of, timed_in
-from _traces import add_documents, tomotopy_topics
+from _traces import GENSIM_LDA, add_documents, tomotopy_topics
 from _versions import columns_of
 
 from sktopic import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA, lda
@@ -116,13 +116,13 @@ def sklearn_lda(n_components, **settings):
 
 
 def gensim_run(train, n_components):
+    """Seconds of training, topics and prior of gensim's LDA."""
     from gensim.matutils import Sparse2Corpus
     from gensim.models import LdaModel
 
     corpus = Sparse2Corpus(train, documents_columns=False)
     names = {i: str(i) for i in range(train.shape[1])}
-
-    settings = {"id2word": names, "passes": 5, "alpha": "auto", "random_state": 0}
+    settings = {"id2word": names, "passes": 5, "random_state": 0, **GENSIM_LDA}
     seconds, model = seconds_of(LdaModel, corpus, n_components, **settings)
     return seconds, model.get_topics(), np.asarray(model.alpha, dtype=float)
 
