@@ -14,7 +14,8 @@ from sktopic.metrics import document_completion
 
 SEED = 0
 PEER_SWEEPS, PEER_CHUNKS = 800, 300
-# Of gensim's LDA, which learns its prior. With 32 bits, many numbers are denormal: slow on Intel processors.
+# Settings of gensim's LDA: a learned prior, and 64-bit numbers. Many of its 32-bit numbers are denormal, and
+# slow on Intel processors.
 GENSIM_LDA = {"alpha": "auto", "dtype": np.float64}
 
 

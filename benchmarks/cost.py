@@ -4,12 +4,12 @@
 
 OnlineEMLDA with its defaults and one job, on documents that it has not seen: at 10 to 10,000 topics on the
 corpus, and at 100 topics on documents of 76 words drawn from vocabularies of 1000 to 1,000,000 words whose
-frequencies fall as 1 / rank; "lists" has the same with topics_per_word. The tables have the shortest of
-several slices, in several turns, as the speed of a shared machine changes within minutes; memory is the peak
-of the process in training above what it had before, over 8 bytes a word and topic. "parts" has where an
-update of 50 documents spends its time: reading the topic rows of its words, drawing topics, adding what was
-counted, and all else; with the memory that the first and third move, a row being read as float64 and written
-as float32, then read and written as float64, against what NumPy copies.
+frequencies fall as 1 / rank; "lists" has the same with topics_per_word. All cases take turns, as the speed of
+a shared machine changes within minutes, and times are the shortest of all slices in all turns. Memory is the
+least peak of the process in training above what it had before, over 8 bytes a word and topic. "parts" has
+where an update of 50 documents spends its time, in one turn: reading the topic rows of its words, drawing
+topics, adding what was counted, and all else; with the memory that the first and third move, a row being read
+as float64 and written as float32, then read and written as float64, against what NumPy copies.
 """
 
 import time
@@ -66,10 +66,10 @@ def measure(corpus, n_words, n_topics, per_word=None):
 
 def measured(corpus, cases):
     """Rows of cases, which take turns."""
-    turns = [[apart(measure, corpus, *case) for case in cases] for _ in range(N_TURNS)]
+    turns = [[printed(apart(measure, corpus, *case)) for case in cases] for _ in range(N_TURNS)]
     for (n_words, *_), numbers in zip(cases, np.min(turns, axis=0), strict=True):
         cells = [format(number, form) for number, form in zip(numbers, FORMS, strict=True)]
-        yield printed(["drawn" if n_words else corpus, *cells])
+        yield ["drawn" if n_words else corpus, *cells]
 
 
 def copy_rate():

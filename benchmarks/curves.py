@@ -2,7 +2,8 @@
 
     python benchmarks/curves.py [CORPUS] [--n-components 100]
 
-One core each, defaults but for the number of topics and GENSIM_LDA; the score is that of benchmarks/peers.py.
+One core each, with defaults, except for the number of topics and, of gensim, GENSIM_LDA; the score is that of
+benchmarks/peers.py.
 """
 
 import time
@@ -62,7 +63,7 @@ def gensim_curve(train, n_components):
     names = {i: str(i) for i in range(train.shape[1])}
     model = LdaModel(None, n_components, id2word=names, random_state=0, **GENSIM_LDA)
     for seconds in timed([partial(model.update, corpus)] * 8):
-        yield seconds, model.get_topics(), np.asarray(model.alpha, dtype=float)
+        yield seconds, model.get_topics(), model.alpha
 
 
 CURVES = {

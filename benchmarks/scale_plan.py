@@ -94,7 +94,7 @@ RUNS = [
 
 def token(corpus, n_words, n_topics):
     """Nanoseconds a token of training; words is that of the corpus."""
-    _, words, _, train, *_ = measured(corpus, n_words, n_topics)
+    [(_, words, _, train, *_)] = measured(corpus, [(n_words, n_topics)])
     return {"words": int(words), "ns": float(train)}
 
 

@@ -259,6 +259,13 @@ def test_published_tables_have_the_columns_that_are_written(columns, script, stu
     assert list(first) == getattr(script(name), head)
 
 
+def test_costs_of_a_token_are_the_least_of_all_turns(script, monkeypatch):
+    cost, turns = script("cost"), iter(range(100))
+    monkeypatch.setattr(cost, "apart", lambda *case: [20_000, 7, 500.0 - next(turns), next(turns) + 0.6, 0.5])
+    assert list(cost.measured("kos", [(0, 7)])) == [["kos", "20000", "7", "492", "2", "0.500"]]
+    assert script("scale_plan").token("drawn", 20_000, 7) == {"words": 20_000, "ns": 482.0}
+
+
 def test_the_predicted_cost_of_a_round_is_that_of_a_simulation(script):
     """One lane by hand, to the last digit; more of them within what overlaps and what differs by chance."""
     plan = script("scale_plan")
