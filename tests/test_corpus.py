@@ -53,6 +53,8 @@ def test_what_is_written_is_read(path):
         assert_array_equal(corpus[10:20].toarray(), X[10:20].toarray())
         assert_array_equal(sp.vstack(list(corpus.blocks())).toarray(), X.toarray())
         assert corpus[20:10].shape == (0, 7)
+        read = next(corpus.blocks())  # into memory, not as a part of the file
+        assert all(array.flags.writeable for array in (read.indptr, read.indices, read.data))
         assert_array_equal(corpus.feature_names, np.array(WORDS, dtype=object))
         assert_array_equal(corpus.doc_ids, np.array(ids, dtype=object))
         for name in ("indptr", "indices", "data"):

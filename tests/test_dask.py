@@ -6,6 +6,7 @@ import pickle
 import threading
 import time
 from contextlib import closing, contextmanager
+from types import SimpleNamespace
 from uuid import uuid4
 
 import numpy as np
@@ -102,6 +103,14 @@ def test_documents_and_shards_of_words_leave_no_trace(corpus, expected, monkeypa
         assert_same_state(state(here(X=documents)), state(expected))
     monkeypatch.setattr(_state, "SHARD_BYTES", 400)
     assert_same_state(state(here()), state(expected))
+
+
+@pytest.mark.parametrize(("n_bytes", "n_shards"), [(4000, 1), (3999, 2), (400, 10), (1, 64)])
+def test_words_are_divided_so_that_a_shard_has_few_bytes(monkeypatch, n_bytes, n_shards):
+    monkeypatch.setattr(_state, "SHARD_BYTES", n_bytes)
+    shards = _state.shards_of(SimpleNamespace(n_features=100, n_topics=5))
+    assert len(shards) == n_shards
+    assert [word for first, last in shards for word in range(first, last)] == [*range(100)]
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, clone
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
@@ -18,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 import sktopic
 from sktopic.datasets import make_bars
-from sktopic.inspection import _explorer_data, explore, name_topics, topic_similarity
+from sktopic.inspection import _explorer_data, _topic_map, explore, name_topics, topic_similarity
 from sktopic.inspection._explorer_data import first_topic, units
 from sktopic.inspection._text_marks import find_words
 from sktopic.inspection._topic_map import scaled, topic_map
@@ -408,6 +409,14 @@ def test_the_map_has_the_distances_of_topics_as_far_as_stress_falls():
     centers, _ = topic_map(distances, np.full(3, 1e-4))
     on_map = np.sqrt(((centers[:, None] - centers) ** 2).sum(axis=2))
     assert_allclose(on_map / on_map.max(), distances / distances.max(), atol=1e-3)
+
+
+def test_the_map_starts_from_the_classical_solution(monkeypatch):
+    """Which has the distances of points on a plane exactly."""
+    monkeypatch.setattr(_topic_map, "MOST_STEPS", 0)
+    points = np.random.default_rng(0).random((9, 2)) * [3.0, 1.0]
+    found = _topic_map.plane(cdist(points, points))
+    assert_allclose(cdist(found, found), cdist(points, points), rtol=1e-9)
 
 
 def test_circles_do_not_overlap():

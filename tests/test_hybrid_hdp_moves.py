@@ -293,6 +293,15 @@ def test_a_dropped_topic_loses_what_its_tokens_gain_elsewhere_one_by_one():
     assert others.gain_of("b") == pytest.approx(gain, rel=1e-12)
 
 
+def test_a_topic_of_documents_without_weight_is_never_better_alone():
+    judge, weights = Judge(2.0, 0.3, 7), np.array([1.0, 1.0, 0.0])
+    topics = [
+        WindowTopic(0.5, tokens_of(np.arange(4), np.full(4, document), weights)) for document in range(3)
+    ]
+    assert judge(topics[0], topics[1]) > -np.inf
+    assert judge(topics[0], topics[2]) == judge(topics[2], topics[0]) == -np.inf
+
+
 def test_frozen_topics_are_not_moved_and_edits_begin_a_new_window():
     model = make_model(20).partial_fit(bars().data[:200])
     assert model._state.window.n_tokens > 0

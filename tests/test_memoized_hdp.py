@@ -17,7 +17,7 @@ from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_bars
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP
 from sktopic.hdp._document_inference import DocumentInference
-from sktopic.hdp._memoized import _start, _training
+from sktopic.hdp._memoized import _merges, _start, _training
 from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
 from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges, merges_within
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
@@ -354,15 +354,29 @@ def test_drop_equals_a_full_recomputation(monkeypatch, corpus_and_phi, topics, i
     assert without.bound() == pytest.approx(twin_of_bound(without, after), rel=1e-9)
 
 
-def test_limits_of_a_merge_hold(corpus_and_phi):
+def test_limits_of_a_merge_hold(corpus_and_phi, monkeypatch):
     """Whatever cells are: the mixing in them is between none and that of sums over words or documents."""
     corpus, cells, _ = corpus_and_phi
+    monkeypatch.setattr(_merges, "LEAST_GAIN", -np.inf)
     tracked, sizes = TrackedMerges(corpus), PairSizes(corpus)
     see_all(corpus, cells, tracked)
-    for merge in tracked.decided(corpus):
+    merges = tracked.decided(corpus)
+    assert len(merges) == 6
+    for merge in merges:
         least, most = sizes.gains(*merge.topics)
         assert least <= merge.gain + 1e-9
         assert merge.gain <= most
+
+
+def test_pairs_that_gain_most_for_certain_are_tracked(corpus_and_phi, monkeypatch):
+    corpus, *_ = corpus_and_phi
+    monkeypatch.setattr(_merges, "LEAST_GAIN", -np.inf)
+    sizes, pairs = PairSizes(corpus), TrackedMerges(corpus).pairs.tolist()
+    least = [sizes.gains(*pair)[0] for pair in pairs]
+    assert len(least) == 6
+    assert least == sorted(least, reverse=True)
+    monkeypatch.setattr(_merges, "PAIRS_PER_TOPIC", 1)
+    assert_array_equal(TrackedMerges(corpus).pairs, pairs[: corpus.n_topics])
 
 
 def test_damaged_summaries_are_refused():
