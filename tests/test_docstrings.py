@@ -115,6 +115,15 @@ def test_defaults_of_functions_are_those_of_the_signature():
             assert default is None or value in [each.replace("'", '"') for each in of_several], stated
 
 
+def test_relative_score_has_the_defaults_of_document_completion_as_it_says():
+    relative, completion = (
+        {each.name: each.default for each in inspect.signature(function).parameters.values()}
+        for function in (sktopic.metrics.relative_score, sktopic.metrics.document_completion)
+    )
+    relative.pop("per")
+    assert relative == completion
+
+
 def test_the_page_of_the_interface_lists_what_is_public():
     page = (ROOT / "doc" / "api.rst").read_text(encoding="utf-8")
     modules = {name: importlib.import_module(f"sktopic.{name}") for name in PUBLIC_MODULES}
