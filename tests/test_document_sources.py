@@ -89,6 +89,12 @@ def test_a_shuffled_corpus_is_as_a_matrix_in_that_order(corpus):
         assert_same(model.set_params(shuffle=False), expected)
 
 
+def test_the_order_of_a_pass_does_not_depend_on_earlier_passes():
+    documents = MatrixDocuments(X).weighted(WEIGHTS)
+    one, other, again = ([rows.tolist() for _, rows in documents.batches(300, key)] for key in (3, 4, 3))
+    assert one == again != other
+
+
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
 def test_documents_are_split_and_shuffled(weights):
     """What is held out is not trained on, and is the same part however the documents come."""

@@ -186,7 +186,7 @@ class Results(CSVTable, SphinxDirective):
             head, body = eval("(" + "\n".join(self.content) + ")", names_of(self.env))
         except Exception as error:
             raise self.error(f"{type(error).__name__}: {error}") from error
-        if re.search(r"\b(nan|inf)\b", " ".join(str(each) for row in body for each in row)):
+        if re.search(r"(?<![\w.])(nan|inf)\b", " ".join(str(each) for row in body for each in row)):
             raise self.error(f"a figure is missing: {body}")
         if len(head) > 8 or not 0 < len(body) <= 25:
             raise self.error(f"{len(head)} columns and {len(body)} rows, instead of 8 and 25 at most")
