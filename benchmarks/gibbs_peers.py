@@ -18,8 +18,8 @@ engines Score against time of ENGINES, on CORPORA. Each is trained from scratch 
         MALLET are those of engines.toml, from another machine, where they are of the same test documents. Of
         arXiv, the first 30,000 abstracts are used. Engines that read words do not know those without tokens
         in training, which lowers their scores a little.
-early   OnlineEMLDA, trained from scratch on the first documents alone, after all engines: what it needs to
-        reach a score of others, if that takes less than a pass.
+early   OnlineEMLDA, trained from scratch on the first documents alone, in runs of their own: what it needs
+        to reach a score of others, if that takes less than a pass.
 
 Seconds are those of the processor, of the call that trains. All models are scored by the same document
 completion of held-out documents, with their topics and prior. Similarity is the mean cosine of matched topics

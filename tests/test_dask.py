@@ -106,7 +106,7 @@ def test_documents_and_shards_of_words_leave_no_trace(corpus, expected, monkeypa
 
 
 @pytest.mark.parametrize(("n_bytes", "n_shards"), [(4000, 1), (3999, 2), (400, 10), (1, 64)])
-def test_words_are_divided_so_that_a_shard_has_few_bytes(monkeypatch, n_bytes, n_shards):
+def test_words_are_divided_into_shards_by_their_bytes(monkeypatch, n_bytes, n_shards):
     monkeypatch.setattr(_state, "SHARD_BYTES", n_bytes)
     shards = _state.shards_of(SimpleNamespace(n_features=100, n_topics=5))
     assert len(shards) == n_shards

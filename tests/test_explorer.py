@@ -412,11 +412,13 @@ def test_the_map_has_the_distances_of_topics_as_far_as_stress_falls():
 
 
 def test_the_map_starts_from_the_classical_solution(monkeypatch):
-    """Which has the distances of points on a plane exactly."""
+    """Which has the distances of points on a plane exactly, and the widest axis first, in one direction."""
     monkeypatch.setattr(_topic_map, "MOST_STEPS", 0)
     points = np.random.default_rng(0).random((9, 2)) * [3.0, 1.0]
     found = _topic_map.plane(cdist(points, points))
     assert_allclose(cdist(found, found), cdist(points, points), rtol=1e-9)
+    assert found[:, 0].std() > found[:, 1].std()
+    assert np.all(found.max(axis=0) > -found.min(axis=0))
 
 
 def test_circles_do_not_overlap():

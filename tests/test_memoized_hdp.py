@@ -377,6 +377,11 @@ def test_pairs_that_gain_most_for_certain_are_tracked(corpus_and_phi, monkeypatc
     assert least == sorted(least, reverse=True)
     monkeypatch.setattr(_merges, "PAIRS_PER_TOPIC", 1)
     assert_array_equal(TrackedMerges(corpus).pairs, pairs[: corpus.n_topics])
+    most = [sizes.gains(*pair)[1] for pair in pairs]
+    monkeypatch.setattr(_merges, "LEAST_GAIN", sorted(most)[3])
+    likely = [pair for pair, gain in zip(pairs, most) if gain > sorted(most)[3]]
+    assert len(likely) == 2
+    assert_array_equal(TrackedMerges(corpus).pairs, likely)
 
 
 def test_damaged_summaries_are_refused():

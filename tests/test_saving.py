@@ -179,6 +179,8 @@ def test_model_is_saved_while_another_thread_trains_it(model, path):
         training = pool.submit(lambda: [model.partial_fit(X) for _ in range(20)])
         while not training.done():
             loaded.append(saved_and_loaded(model, path))
+        training.result()
+    assert loaded
     for found in loaded:
         while twin.n_batch_iter_ < found.n_batch_iter_:
             twin.partial_fit(X)
