@@ -1,5 +1,7 @@
 """The measures of held-out likelihood: exact values, and what they do not depend on."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -115,6 +117,20 @@ def test_completion_is_the_mean_over_choices_of_hidden_words():
     expected = (X @ np.log(unigram[0])).sum() / X.sum()
     assert left_to_right(unigram, X, doc_topic_prior=0.5) == pytest.approx(expected, rel=1e-6)
     assert left_to_right(same, X, doc_topic_prior=0.5) == pytest.approx(expected, rel=1e-6)
+
+
+def test_memory_is_that_of_few_documents_where_topics_say_nothing_of_words(monkeypatch):
+    """Tokens then change their topics in each sweep, and a document comes to have nearly all topics."""
+    topics, documents, found = np.ones((2000, 200)), np.ones((40, 200)), []
+    for most in (1 << 40, 1 << 20):
+        monkeypatch.setattr("sktopic._inference._prediction.MOST_SUMS", most)
+        tracemalloc.start()
+        score = document_completion(topics, documents, doc_topic_prior=1.0, burn_in=0, sweeps=20)
+        found.append((score, tracemalloc.get_traced_memory()[1]))
+        tracemalloc.stop()
+    (together, much), (apart, little) = found
+    assert apart == together == pytest.approx(-np.log(200), rel=1e-6)
+    assert little < much / 3 and little < 3 * topics.nbytes + 4e6
 
 
 def test_a_single_word_has_its_prior_probability():

@@ -40,13 +40,16 @@ class FixedTopics(NamedTuple):
 DRAW_KEY = 0x64726177
 # Numbers that are computed for the cells of some documents at once.
 MOST_WEIGHTS = 1 << 24
+# Sums that sampling keeps of some documents at once: one for each cell and topic that a token of the document
+# had in some sweep. If topics say little about words, these are nearly all topics.
+MOST_SUMS = 1 << 27
 
 
 def infer_proportions(X, fixed, workers, progress=NOT_SHOWN):
     """theta of documents X, ndarray of shape (n_documents, n_components), float32 where X is."""
     topics, prior, step, key, covariates = fixed
     theta = np.empty((X.shape[0], len(prior)), dtype=answer_dtype(X))
-    for first, last, batch in document_groups(X, covariates):
+    for first, last, batch in document_groups(X, covariates, max(1, MOST_SUMS // len(prior))):
         gathered = topics.gather(batch.words, prior, workers)
         theta[first:last] = step(batch, gathered, prior, batch.content_keys(key), workers).proportions()
         _check(math.isfinite(theta[first:last].sum()))
