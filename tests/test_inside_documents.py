@@ -164,6 +164,9 @@ def test_answers_depend_neither_on_groups_nor_on_which_cells_are_together(monkey
     monkeypatch.setattr("sktopic._inference._prediction.MOST_WEIGHTS", 50)
     assert_array_equal(model.word_topics(X)[0], topics)
     many = X[np.arange(1100) % X.shape[0]]
+    drawn = model.sample_proportions(X, 1)
+    monkeypatch.setattr("sktopic._inference._prediction.MOST_SUMS", 50)
+    assert_array_equal(model.sample_proportions(X, 1), drawn)
     assert_array_equal(model.word_topics(many)[1][: X.nnz], probabilities)
     assert_array_equal(model.sample_proportions(many, 1)[-1], model.sample_proportions(many[[-1]], 1)[0])
 

@@ -40,8 +40,8 @@ class FixedTopics(NamedTuple):
 DRAW_KEY = 0x64726177
 # Numbers that are computed for the cells of some documents at once.
 MOST_WEIGHTS = 1 << 24
-# Sums that sampling keeps of some documents at once: one for each cell and topic that a token of the document
-# had in some sweep. If topics say little about words, these are nearly all topics.
+# Sums that sparse Gibbs sampling keeps of some documents at once: one for each cell and each topic that its
+# document had in a counted sweep. If topics say little about words, these are nearly all topics.
 MOST_SUMS = 1 << 27
 
 
@@ -49,7 +49,7 @@ def infer_proportions(X, fixed, workers, progress=NOT_SHOWN):
     """theta of documents X, ndarray of shape (n_documents, n_components), float32 where X is."""
     topics, prior, step, key, covariates = fixed
     theta = np.empty((X.shape[0], len(prior)), dtype=answer_dtype(X))
-    for first, last, batch in document_groups(X, covariates, max(1, MOST_SUMS // len(prior))):
+    for first, last, batch in _groups(X, covariates, len(prior)):
         gathered = topics.gather(batch.words, prior, workers)
         theta[first:last] = step(batch, gathered, prior, batch.content_keys(key), workers).proportions()
         _check(math.isfinite(theta[first:last].sum()))
@@ -61,7 +61,7 @@ def draw_proportions(X, n_draws, fixed, workers, progress=NOT_SHOWN):
     """Draws of theta from what the step says is its posterior, (n_documents, n_draws, n_components)."""
     topics, prior, step, key, covariates = fixed
     theta = np.empty((X.shape[0], n_draws, len(prior)), dtype=answer_dtype(X))
-    for first, last, batch in document_groups(X, covariates):
+    for first, last, batch in _groups(X, covariates, len(prior)):
         gathered, keys = topics.gather(batch.words, prior, workers), batch.content_keys(key)
         drawn, pieces = np.empty((batch.n_documents, len(prior))), workers.ranges(batch.n_documents)
         posteriors = step.posteriors(batch, gathered, prior, keys, n_draws, workers)
@@ -99,6 +99,11 @@ def infer_word_topics(X, n_topics, fixed, workers, progress=NOT_SHOWN):
         chosen[entries], probabilities[entries] = (of_cells[cells] for of_cells in found)
         progress.advance(last - first)
     return chosen, probabilities
+
+
+def _groups(X, covariates, n_topics):
+    """Groups of documents of which sampling keeps at most MOST_SUMS, or one document."""
+    return document_groups(X, covariates, max(1, MOST_SUMS // max(1, n_topics)))
 
 
 def _choose_in_documents(inferred, batch, topics, probabilities, first, last):
